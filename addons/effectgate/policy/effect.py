@@ -1,0 +1,91 @@
+"""Effects and shapes as frozen values: what the pack loader makes and the catalog indexes (design.md section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from effectgate.policy.host import HostPattern
+from effectgate.policy.path import PathPattern
+from effectgate.policy.value import ValuePattern
+from effectgate.policy.vocabulary import Level, Risk
+
+# What one shape may ask to hold of a body, in bytes, unless it sets `inspect`.
+INSPECT_DEFAULT = 64 * 1024
+
+Patterns = Mapping[str, tuple[ValuePattern, ...]]
+NO_PATTERNS: Patterns = {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphQL:
+    """The `graphql` discriminator: one operation kind and the root fields it may select (accepted now, matched by the catalogue issue)."""
+
+    operation: str
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """One entry of `matches.http`. Compared by identity: two equal spellings are two shapes.
+
+    Header names are lower-case; `ports` is never empty; `methods` empty means any method (only a vouch has that).
+    """
+
+    methods: frozenset[str]
+    host: HostPattern
+    path: PathPattern
+    scheme: str = "https"
+    ports: frozenset[int] = frozenset({443})
+    ports_explicit: bool = False
+    query: Patterns = field(default_factory=dict)
+    headers: Patterns = field(default_factory=dict)
+    form: Patterns = field(default_factory=dict)
+    json: Patterns = field(default_factory=dict)
+    graphql: GraphQL | None = None
+    query_only: frozenset[str] | None = None
+    absent: frozenset[str] = frozenset()
+    body: bool = False
+    inspect: int = INSPECT_DEFAULT
+    websocket: bool = False
+    encoded_slash: bool = False
+    ignore_case: frozenset[str] = frozenset()
+    fold: bool = False  # ignore_case = true
+    secret: frozenset[str] = frozenset()
+    tenant: frozenset[str] = frozenset()
+    because: str = ""
+    vouch: bool = False  # made from lowers.hosts of an effect without shapes, never written in a pack
+    site: str = ""  # the `@site` that this host came from
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileShape:
+    """One entry of `matches.files`: a submitted file operation (`read`, `write` or `delete`) on a path."""
+
+    op: str
+    path: PathPattern
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effect:
+    """A unit of authority. `digest` is `sha256:` over the canonical form of its table, so that a grant can be sealed to it."""
+
+    id: str  # pack/effect
+    title: str
+    risk: Risk
+    operations: tuple[str, ...]
+    level: Level = Level.LOW_RISK
+    reserved: bool = False
+    sinks: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()  # lowers.hosts as written (`@site` included)
+    shapes: tuple[Shape, ...] = ()  # sites resolved; empty with `hosts` set means the effect vouches
+    files: tuple[FileShape, ...] = ()
+    tools: tuple[str, ...] = ()
+    tool_params: Mapping[str, str] = field(default_factory=dict)  # parameter -> argument of the tool
+    commands: tuple[str, ...] = ()
+    digest: str = ""
+
+    @property
+    def pack(self) -> str:
+        """The pack's name, which is the id up to the slash."""
+        return self.id.partition("/")[0]

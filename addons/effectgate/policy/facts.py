@@ -1,0 +1,1 @@
+"""Request facts: parsed once, ambiguous never (design.md section 3)."""

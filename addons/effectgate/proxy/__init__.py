@@ -1,0 +1,1 @@
+"""The mitmproxy plane: flow -> facts, answer -> response, the address guard."""

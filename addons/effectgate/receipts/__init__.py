@@ -1,0 +1,1 @@
+"""Receipts: the canonical record (pure) and the stores that make it durable."""
