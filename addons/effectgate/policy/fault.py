@@ -19,7 +19,7 @@ class PatternError(ValueError):
 class Fault:
     """One thing wrong in one file, or, where `hazard` names its kind, one thing that is merely dangerous.
 
-    `key` is a path such as ``effect[2].matches.http[0].host`` (indices from 0); `line` counts from 1, 0 where no line is known.
+    `key` is a path such as ``effect[2].matches.http[0].host`` (indices from 0); `line` counts from 1, 0 means unknown.
     """
 
     file: str
