@@ -61,6 +61,7 @@ class AgentFlow(http.HTTPFlow):
     received: Received
     stance: Stance | None = None
     stop: http.Response | None = None
+    credential: str = ""
 
     def __init__(self, client: Client, server: Server, received: Received) -> None:
         super().__init__(client, server, live=True)
@@ -68,8 +69,14 @@ class AgentFlow(http.HTTPFlow):
 
     @property
     def ticket(self) -> Ticket | None:
-        """The leave to go upstream, if there is one."""
-        return self.stance.ticket if isinstance(self.stance, Admitted) and self.stop is None else None
+        """The ticket of an admitted request, used or not."""
+        return self.stance.ticket if isinstance(self.stance, Admitted) else None
+
+    @property
+    def may_leave(self) -> bool:
+        """Whether this very request, unchanged since it was decided, may go upstream now."""
+        ticket = self.ticket
+        return ticket is not None and not ticket.closed and self.stop is None and ticket.covers(self.request)
 
     @property
     def user_agent(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,8 +19,8 @@ from effectgate.proxy.address import AddressPolicy, vet, vet_all
 from effectgate.proxy.failure import DialError
 from effectgate.proxy.settings import Endpoint, ProxySettings
 
-AddressInfo = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
-Resolve = Callable[..., list[AddressInfo]]
+AddressInfo = tuple[Any, Any, int, str, Any]
+Resolve = Callable[..., Sequence[AddressInfo]]
 
 # Answers beyond these are not tried: each costs a connect timeout.
 ANSWERS = 4
@@ -56,7 +56,9 @@ class AddressGuard:
     connect_seconds: float = 10.0
 
     @classmethod
-    def of(cls, settings: ProxySettings, own: frozenset[Endpoint], resolve: Resolve = socket.getaddrinfo) -> AddressGuard:
+    def of(
+        cls, settings: ProxySettings, own: frozenset[Endpoint], resolve: Resolve = socket.getaddrinfo
+    ) -> AddressGuard:
         """The guard for these settings; `own` are our listeners' (address, port) pairs."""
         return cls(
             AddressPolicy(settings.allow_private, own | settings.own), dict(settings.resolve), settings.private, resolve,
@@ -74,19 +76,21 @@ class GuardedLoop(asyncio.SelectorEventLoop):
     guard: AddressGuard = _SHUT
     _resolvers: ThreadPoolExecutor | None = None
 
-    async def getaddrinfo(  # type: ignore[override]
+    async def getaddrinfo(
         self, host: Any, port: Any, *, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
     ) -> list[AddressInfo]:
         """Resolve once and vet every answer; raises DialError where one is refused (`address`) or none came (`resolve`)."""
         if _own_traffic.get():
-            return await super().getaddrinfo(host, port, family=family, type=type, proto=proto, flags=flags)
+            return [*await super().getaddrinfo(host, port, family=family, type=type, proto=proto, flags=flags)]
         endpoint = (str(host), int(port))
         if (static := self.guard.static.get(endpoint)) is not None:
             infos = _literal_info(static, type, proto)
             refuse_own(static, self.guard.policy)
         else:
             infos = await self._lookup(endpoint, family, type, proto, flags)
-            if why := vet_all((info[4][0] for info in infos), endpoint[1], self.guard.policy, private=self._private(endpoint)):
+            if why := vet_all(
+                (info[4][0] for info in infos), endpoint[1], self.guard.policy, private=self._private(endpoint)
+            ):
                 raise DialError("address", f"{endpoint[0]} resolves to {why}")
         return [self._vetted(info, len(infos)) for info in infos[:ANSWERS]]
 
@@ -116,10 +120,10 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         except TimeoutError:
             raise DialError("resolve", f"looking up {endpoint[0]} took too long") from None
         except (OSError, UnicodeError):
-            infos = []
+            infos = ()
         if not infos:
             raise DialError("resolve", f"{endpoint[0]} has no address")
-        return infos
+        return list(infos)
 
     def _private(self, endpoint: Endpoint) -> bool:
         return endpoint in self.guard.private

@@ -48,7 +48,7 @@ def secure(options: Options) -> None:
 
 def unsafe(options: Options) -> str:
     """The first option that lets traffic past the gate, as a sentence, or the empty string."""
-    for name, value, why in SAFE:
+    for name, _, _ in SAFE:
         if name not in options:
             return f"mitmproxy option {name} is missing: this is not the version the gate was written for (12.3.1)"
     for name, value, why in (*SAFE, *SAFE_IF_KNOWN):

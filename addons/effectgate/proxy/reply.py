@@ -61,8 +61,15 @@ def spoken(status: int, body: Mapping[str, object], headers: Fields, user_agent:
 
 def response(status: int, content_type: str, content: bytes, headers: Fields) -> http.Response:
     """A complete response that no cache keeps."""
-    fields = [("Content-Type", content_type), ("Content-Length", str(len(content))), ("Cache-Control", "no-store"), *headers]
-    return http.Response.make(status, content, http.Headers([(name.encode(), value.encode()) for name, value in fields]))
+    fields = [
+        ("Content-Type", content_type),
+        ("Content-Length", str(len(content))),
+        ("Cache-Control", "no-store"),
+        *headers,
+    ]
+    return http.Response.make(
+        status, content, http.Headers([(name.encode(), value.encode()) for name, value in fields])
+    )
 
 
 def as_text(body: Mapping[str, object]) -> str:

@@ -30,7 +30,6 @@ from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpRequestHeaders
 from effectgate.proxy import reply
 from effectgate.proxy.failure import classify
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Received, Refused
-from effectgate.proxy.ticket import Destination
 from effectgate.proxy.transfer import frame_request
 from effectgate.proxy.websocket import BoundedWebsocketLayer
 
@@ -56,6 +55,7 @@ class GatedStream(HttpStream):
     """An HttpStream that goes upstream only with a ticket, and answers a refusal before the body has arrived."""
 
     flow: AgentFlow
+    over: bool = False  # the request has been read to its end
     draining: bool = False  # an answer of ours has been sent and the rest of the request is dropped
     upstream: bool = False  # a server connection carries this request
     begun: bool = False  # the origin's response has begun to go to the client
@@ -76,8 +76,9 @@ class GatedStream(HttpStream):
         )
         self.flow = event.replay_flow = AgentFlow(self.context.client, self.context.server, received)
         if not (received.in_tunnel or data.authority):
-            return (yield from self._to_the_proxy_itself(event.request))
-        return (yield from super().state_wait_for_request_headers(event))
+            yield from self._to_the_proxy_itself(event.request)
+        else:
+            yield from super().state_wait_for_request_headers(event)
 
     def _to_the_proxy_itself(self, request: http.Request) -> layer.CommandGenerator[None]:
         # mitmproxy would take the destination from the Host header.
@@ -86,7 +87,9 @@ class GatedStream(HttpStream):
         yield HttpRequestHeadersHook(self.flow)
         if not (yield from super().check_killed(True)):
             stance = self.flow.stance
-            yield from self.answer(stance.response if isinstance(stance, Refused) else reply.fault("Not a proxy request."))
+            yield from self.answer(
+                stance.response if isinstance(stance, Refused) else reply.fault("Not a proxy request.")
+            )
 
     def check_invalid(self, request: bool) -> layer.CommandGenerator[bool]:
         """As in the base class; a request that is invalid is refused by the gate, in its words and with a receipt."""
@@ -142,6 +145,7 @@ class GatedStream(HttpStream):
             if len(self.request_body_buf) > stance.limit:
                 yield from self._decide(None)
         elif isinstance(event, RequestEndOfMessage):
+            self.over = True
             if (yield from self._decide(bytes(self.request_body_buf))):
                 yield from self.client_state(event)
 
@@ -175,8 +179,7 @@ class GatedStream(HttpStream):
 
     def make_server_connection(self) -> layer.CommandGenerator[bool]:
         """As in the base class, but only with a ticket for exactly this request, and with a body framed for its origin."""
-        ticket = self.flow.ticket
-        if ticket is None or ticket.closed or ticket.destination != Destination.of(self.flow.request):
+        if not self.flow.may_leave:
             yield from self.answer(reply.fault("This request is not the one that was allowed; nothing was sent."))
             return False
         self.upstream = yield from super().make_server_connection()
@@ -225,9 +228,9 @@ class GatedStream(HttpStream):
 
         Closing at once would let the kernel reset the connection, and the client would lose the answer that lies unread.
         """
-        over = self.client_state == self.state_done
+        over = self.over or self.client_state == self.state_done
         whole = over or self.flow.received.end_stream
-        if not whole and not self.flow.request.is_http2:
+        if (not whole or self.flow.error) and not self.flow.request.is_http2:
             response.headers["connection"] = "close"
         self.flow.response = response
         self.draining = True
@@ -250,6 +253,8 @@ class GatedStream(HttpStream):
             yield from self._drop()
 
     def _stop(self, response: http.Response) -> layer.CommandGenerator[None]:
+        self.flow.error = self.flow.error or mitmproxy_flow.Error("stopped")
+        yield HttpErrorHook(self.flow)
         self.flow.stop = None
         if self.upstream:
             yield SendHttp(RequestProtocolError(self.stream_id, "", ErrorCode.CANCEL), self.context.server)

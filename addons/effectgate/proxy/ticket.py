@@ -69,6 +69,10 @@ class Ticket:
         """The host and port that may be dialled for it."""
         return self.destination.host, self.destination.port
 
+    def covers(self, request: http.Request) -> bool:
+        """Whether this request is the one that was decided about."""
+        return self.destination == Destination.of(request)
+
     def outcome(self, *, aborted: bool) -> Outcome:
         """The account as it stands."""
         return Outcome(

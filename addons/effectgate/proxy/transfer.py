@@ -19,7 +19,9 @@ def strip_request(request: http.Request) -> None:
 
 def strip_response(response: http.Response, headers: Iterable[tuple[str, str]]) -> None:
     """Remove what an origin has no business saying through a proxy, and say what was decided."""
-    kept = [field for field in response.headers.fields if not _ours(field[0].lower()) and field[0].lower() != b"alt-svc"]
+    kept = [
+        field for field in response.headers.fields if not _ours(field[0].lower()) and field[0].lower() != b"alt-svc"
+    ]
     response.headers.fields = (*kept, *((name.encode(), value.encode()) for name, value in headers))
 
 

@@ -7,8 +7,10 @@ import re
 
 from mitmproxy import http
 from mitmproxy.net.tls import starts_like_tls_record
+from mitmproxy.proxy.commands import CloseConnection
 from mitmproxy.proxy.context import Context
-from mitmproxy.proxy.layer import Layer, NextLayer
+from mitmproxy.proxy.events import Event, Start
+from mitmproxy.proxy.layer import CommandGenerator, Layer, NextLayer
 from mitmproxy.proxy.layers import ClientTLSLayer, ServerTLSLayer, modes
 from mitmproxy.proxy.layers.http import HTTPMode
 from mitmproxy.proxy.layers.tls import HTTP1_ALPNS, HTTP2_ALPN
@@ -104,3 +106,11 @@ def _make(choice: str, context: Context) -> Layer:
         server_tls.child_layer = ClientTLSLayer(context)
         return server_tls
     return GatedHttpLayer(context, HTTPMode.regular if choice == "proxy" else HTTPMode.transparent)
+
+
+class Closed(Layer):
+    """Takes whatever comes, and closes."""
+
+    def _handle_event(self, event: Event) -> CommandGenerator[None]:
+        if isinstance(event, Start):
+            yield CloseConnection(self.context.client)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.websocket import WebsocketEndHook, WebsocketLayer
-from wsproto import ConnectionState
+from wsproto.connection import ConnectionState
 from wsproto.events import CloseConnection
 from wsproto.frame_protocol import CloseReason
 
@@ -20,8 +20,9 @@ class BoundedWebsocketLayer(WebsocketLayer):
         if isinstance(event, events.DataReceived):
             source = self.client_ws if event.connection == self.context.client else self.server_ws
             if sum(map(len, source.frame_buf)) + len(event.data) > MESSAGE_BYTES:
-                return (yield from self._too_big())
-        return (yield from super().relay_messages(event))
+                yield from self._too_big()
+                return
+        yield from super().relay_messages(event)
 
     def _too_big(self) -> layer.CommandGenerator[None]:
         for side in (self.client_ws, self.server_ws):
@@ -29,4 +30,4 @@ class BoundedWebsocketLayer(WebsocketLayer):
                 yield side.send2(CloseConnection(code=CloseReason.MESSAGE_TOO_BIG))
             yield commands.CloseConnection(side.conn)
         yield WebsocketEndHook(self.flow)
-        self._handle_event = self.done  # type: ignore[method-assign]
+        self._handle_event = self.done

@@ -30,8 +30,15 @@ HTTP2_HEADER_BYTES = 4 * HEADER_BYTES
 _BLANK = re.compile(rb"(?:\r\n)+")
 # RFC 9112 section 2.2 and RFC 9110 section 5.5: a bare CR, a bare LF, NUL and other controls end or split a line for some
 # recipients and not for others; a folded line (RFC 9112 section 5.2) likewise.
-_AMBIGUOUS = re.compile(rb"(?P<lf>(?<!\r)\n)|(?P<cr>\r(?!\n))|(?P<control>[\x00-\x08\x0b\x0c\x0e-\x1f\x7f])|(?P<fold>\r\n[ \t])")
-_WHAT = {"lf": "a line end without CR", "cr": "a CR without LF", "control": "a control character", "fold": "a folded line"}
+_AMBIGUOUS = re.compile(
+    rb"(?P<lf>(?<!\r)\n)|(?P<cr>\r(?!\n))|(?P<control>[\x00-\x08\x0b\x0c\x0e-\x1f\x7f])|(?P<fold>\r\n[ \t])"
+)
+_WHAT = {
+    "lf": "a line end without CR",
+    "cr": "a CR without LF",
+    "control": "a control character",
+    "fold": "a folded line",
+}
 
 
 class HeadError(ValueError):
@@ -140,7 +147,9 @@ class RoomyHttp2Server(Http2Server):
         """As in the base class; an unreadable request is counted before the connection ends."""
         closed = yield from super().handle_h2_event(event)
         if closed and isinstance(event, RequestReceived):
-            yield EffectgateMalformedHook(Malformed(self.context.client, 400, "The HTTP/2 request pseudo-headers are not valid."))
+            yield EffectgateMalformedHook(
+                Malformed(self.context.client, 400, "The HTTP/2 request pseudo-headers are not valid.")
+            )
         return closed
 
 
