@@ -17,7 +17,7 @@ class Exchange:
 
     def __init__(self, peer: Peer, origin: Origin) -> None:
         self.peer = peer
-        self._origin = origin
+        self.origin = origin
         self._buffer = b""
 
     def read(self, size: int = 65536) -> bytes:
@@ -71,7 +71,7 @@ class Exchange:
 
     def _recv(self, size: int) -> bytes:
         data = self.peer.recv(size)
-        self._origin.received += data
+        self.origin.received += data
         return data
 
 
@@ -79,7 +79,7 @@ def answer_ok(exchange: Exchange) -> None:
     """Answer every request on the connection with a small page."""
     while head := exchange.head():
         body = exchange.body(head)
-        exchange._origin.requests.append((head, body))
+        exchange.origin.requests.append((head, body))
         exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Origin: yes\r\n\r\nhello")
 
 
