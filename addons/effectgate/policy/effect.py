@@ -83,7 +83,9 @@ class Effect:
     tools: tuple[str, ...] = ()
     tool_params: Mapping[str, str] = field(default_factory=dict)  # parameter -> argument of the tool
     commands: tuple[str, ...] = ()
-    parameters: frozenset[str] = frozenset()  # what a `where` may name: bound by every shape as written, unset sites too
+    parameters: frozenset[str] = (
+        frozenset()
+    )  # what a `where` may name: bound by every shape as written, unset sites too
     tenant: frozenset[str] = frozenset()  # what every grant entry must scope
     digest: str = ""
 

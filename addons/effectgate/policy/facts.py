@@ -174,7 +174,9 @@ def _check_host(where: Authority, scheme: str, headers: tuple[tuple[str, str], .
         raise EnvelopeError(f"The request has {len(hosts)} Host headers; exactly one is needed.")
     for text in claimed:
         if parse_authority(text, DEFAULT_PORTS[scheme]) != where:
-            raise EnvelopeError(f"The Host header does not agree with the connection, which is for {where.host}:{where.port}.")
+            raise EnvelopeError(
+                f"The Host header does not agree with the connection, which is for {where.host}:{where.port}."
+            )
 
 
 def _bytes(text: str) -> bytes:

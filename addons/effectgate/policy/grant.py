@@ -51,7 +51,7 @@ class ScopeValue:
 
     def covers(self, value: str, fold: bool = False) -> bool:
         """Whether the value lies in the scope; `*` never crosses `/`. `fold` ignores letter case."""
-        text, value = (self.text.lower(), value.lower()) if fold else (self.text, value)
+        text, value = (self.text.casefold(), value.casefold()) if fold else (self.text, value)
         if self.literal or "*" not in text:
             return text == value
         pieces, segments = text.split("/"), value.split("/")

@@ -68,7 +68,7 @@ class Readings:
         current: set[tuple[int, Bindings]] = {(at, ()) for at in self._settle({0})}
         for segment in pattern.segments:
             taken = {
-                (after, bound + ((segment.name, value),) if keep and segment.name else bound)
+                (after, (*bound, (segment.name, value)) if keep and segment.name else bound)
                 for at, bound in current
                 for label, target in self._out(at)
                 for value in _values(segment, label)
