@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,8 @@ def write_trust_files(ca: Path, directory: Path) -> TrustFiles:
     own = ca.read_bytes()
     files = TrustFiles(ca, directory / "ca-bundle.pem", directory / "ca-bundle.p12")
     _replace(files.bundle, roots.rstrip() + b"\n" + own)
-    certificates = [*x509.load_pem_x509_certificates(roots), *x509.load_pem_x509_certificates(own)]
+    with warnings.catch_warnings(action="ignore"):  # one public root has the serial number 0, which RFC 5280 forbids
+        certificates = [*x509.load_pem_x509_certificates(roots), *x509.load_pem_x509_certificates(own)]
     entries = [pkcs12.PKCS12Certificate(one, f"root-{place}".encode()) for place, one in enumerate(certificates)]
     encryption = BestAvailableEncryption(STORE_PASSWORD.encode())
     _replace(files.java, pkcs12.serialize_java_truststore(entries, encryption))
