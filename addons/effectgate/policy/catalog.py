@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from effectgate.policy.discriminator import inspect_bytes
-from effectgate.policy.effect import Effect, Shape
+from effectgate.policy.effect import Effect, Shape, shape_parameters
 from effectgate.policy.facts import RequestFacts
 from effectgate.policy.host import HostPattern
 from effectgate.policy.index import ANY_METHOD, Entry, HostNode, PathNode, entry_of
@@ -22,7 +22,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class Catalog:
     """Effects by id and by the requests they could name. Built once, never changed; `digest` is over the effects' digests."""
 
-    __slots__ = ("_hosts", "_root", "_shapes", "digest", "effects", "ports")
+    __slots__ = ("_hosts", "_parameters", "_root", "_shapes", "digest", "effects", "ports")
 
     def __init__(self, effects: Mapping[str, Effect], root: HostNode, shapes: Mapping[str, tuple[Shape, ...]]) -> None:
         self.effects: Mapping[str, Effect] = MappingProxyType(dict(effects))
@@ -30,6 +30,7 @@ class Catalog:
         self.ports: frozenset[int] = frozenset(p for group in shapes.values() for s in group for p in s.ports)
         self._root = root
         self._shapes = shapes
+        self._parameters = {effect: _shared_parameters(group) for effect, group in shapes.items()}
         self._hosts: dict[str, tuple[HostNode, ...]] = {}
 
     @classmethod
@@ -46,6 +47,10 @@ class Catalog:
     def shapes(self, effect: str) -> tuple[Shape, ...]:
         """The shapes by which this effect names requests, vouches among them."""
         return self._shapes[effect]
+
+    def parameters(self, effect: str) -> frozenset[str]:
+        """The parameters that every shape of this effect binds: those a refusal may propose values for."""
+        return self._parameters[effect]
 
     def candidates(self, facts: RequestFacts) -> list[Entry]:
         """Every entry whose host, method and path could match on some reading."""
@@ -82,7 +87,7 @@ def _entries(paths: PathNode, facts: RequestFacts) -> list[Entry]:
     if not readings.linear:
         return paths.find_readings(readings)
     out: list[Entry] = []
-    paths.find(tuple(map(str.casefold, readings.plain)), 0, out)
+    paths.find(readings.folded, 0, out)
     return out
 
 
@@ -106,6 +111,11 @@ def _vouch(risk: Risk, host: str) -> Shape:
     """Rule 1: https on 443 only, and at risk read only safe methods without a body; never `%2F`."""
     read = risk is Risk.READ
     return Shape(_SAFE if read else frozenset(), HostPattern.parse(host), ANY_PATH, body=not read, vouch=True)
+
+
+def _shared_parameters(shapes: Iterable[Shape]) -> frozenset[str]:
+    bound = [shape_parameters(shape) for shape in shapes]
+    return frozenset.intersection(*bound) if bound else frozenset()
 
 
 def _digest(effects: Iterable[Effect]) -> str:

@@ -58,7 +58,7 @@ def _allowed(facts: RequestFacts, best: Match, matches: list[Match]) -> Verdict:
         effect=best.effect.id,
         risk=best.effect.risk,
         recognised=_named(matches),
-        parameters={name: value for name, value in best.bound.items() if name not in secret} if best.bound else {},
+        parameters={name: value for name, value in best.bound.items() if name not in secret},
         secret=secret,
         template=best.shape.path.text,
     )
@@ -107,4 +107,5 @@ def _named(matches: list[Match]) -> tuple[Named, ...]:
 
 
 def _secret(matches: Sequence[Match]) -> frozenset[str]:
-    return frozenset().union(*(match.shape.secret for match in matches))
+    secrets = [match.shape.secret for match in matches if match.shape.secret]
+    return frozenset().union(*secrets) if secrets else NO_CREDENTIALS

@@ -51,6 +51,7 @@ class RequestFacts:
     websocket: bool
     encoded_slash: bool
     segments: tuple[str, ...]
+    readings: Readings
 
     def with_body(self, content: bytes | None) -> RequestFacts:
         """The same request with its body held; None says that it is there and could not be held."""
@@ -65,11 +66,6 @@ class RequestFacts:
 
     def _is_form(self) -> bool:
         return field.media_type(self.header("content-type")) == field.FORM
-
-    @cached_property
-    def readings(self) -> Readings:
-        """The readings of the path, made once."""
-        return Readings.of(self.segments)
 
     @cached_property
     def query_pairs(self) -> tuple[tuple[str, str], ...] | None:
@@ -154,6 +150,7 @@ def _assemble(
         websocket=field.is_websocket(headers),
         encoded_slash=any("%2F" in segment for segment in segments),
         segments=segments,
+        readings=Readings.of(segments),
     )
     return facts.with_body(body.content) if body.content else facts
 

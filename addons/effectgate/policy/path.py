@@ -38,6 +38,8 @@ class Segment:
     def value(self, text: str, fold: bool = False) -> str | None:
         """What `{name}` takes of a segment (a literal takes the empty text), or None where it does not match."""
         prefix, suffix, seen = self.prefix, self.suffix, text
+        if not (prefix or suffix):
+            return text if self.name and text else "" if not (self.name or text) else None
         if fold:
             prefix, suffix, seen = prefix.casefold(), suffix.casefold(), text.casefold()
         if not self.name:
@@ -113,9 +115,12 @@ class PathPattern:
             return None
         out: dict[str, str] = {}
         for pattern, segment in zip(self.segments, segments, strict=False):
-            if (value := pattern.value(segment, fold)) is None:
+            if not (pattern.name or fold):  # the common case, without a call
+                if pattern.prefix != segment:
+                    return None
+            elif (value := pattern.value(segment, fold)) is None:
                 return None
-            if pattern.name:
+            elif pattern.name:
                 out[pattern.name] = value
         if self.tail:
             first = segments[count]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from effectgate.policy.admission import Admission, literal_values
 from effectgate.policy.catalog import Catalog
-from effectgate.policy.effect import Effect, Shape
-from effectgate.policy.grant import Grant, GrantEntry, ScopeValue
+from effectgate.policy.effect import Effect
+from effectgate.policy.grant import Grant
 from effectgate.policy.verdict import Proposal, WhereValue
 from effectgate.policy.vocabulary import Risk
 
@@ -33,25 +33,9 @@ def _propose(catalog: Catalog, admission: Admission, grant: Grant, effect: Effec
 
 
 def _where(catalog: Catalog, admission: Admission, effect: Effect) -> Mapping[str, WhereValue]:
-    """The request's own values, of parameters that every shape and every match binds; left out where they would not cover it."""
-    shared = [
-        shape.path.parameters | shape.host.parameters | _bound_by_values(shape) for shape in catalog.shapes(effect.id)
-    ]
-    values = literal_values(admission.by_effect[effect.id], frozenset.intersection(*shared))
-    scope = {name: tuple(ScopeValue(text, literal=True) for text in texts) for name, texts in values.items()}
-    if not scope or not admission.covered(effect.id, (GrantEntry(effect.id, scope),)):
-        return {}
+    """The request's own values, of parameters that every shape and every match binds."""
+    values = literal_values(admission.by_effect[effect.id], catalog.parameters(effect.id))
     return {name: _spelled(texts) for name, texts in values.items()}
-
-
-def _bound_by_values(shape: Shape) -> frozenset[str]:
-    carriers = (shape.query, shape.headers, shape.form)
-    always = [
-        frozenset.intersection(*(pattern.parameters for pattern in wanted))
-        for patterns in carriers
-        for wanted in patterns.values()
-    ]
-    return frozenset().union(*always)
 
 
 def _spelled(texts: tuple[str, ...]) -> WhereValue:

@@ -16,7 +16,9 @@ from effectgate.policy.reading import MAX_BINDINGS
 Parameters = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(
+    slots=True, eq=False
+)  # not frozen: one is made for every candidate of every request, and frozen ones cost three times that
 class Match:
     """One shape that matches the request on some reading.
 
@@ -44,6 +46,8 @@ class Match:
 
     def bindings(self) -> list[Parameters] | None:
         """What the shape binds on each reading; None where the readings bind too many values to hold (then no scope covers it)."""
+        if self.named and self.facts.readings.linear:
+            return [self.bound]
         paths = self.facts.readings.bindings(self.shape.path)
         if paths is None:
             return None
@@ -73,7 +77,7 @@ def _matches(catalog: Catalog, facts: RequestFacts) -> Iterator[Match]:
             continue
         conditions = conditions_hold(shape, facts)
         named = path is not None and truth is Truth.TRUE and conditions
-        bound: Parameters = {}
-        if named and (path or values or shape.host.parameters):
-            bound = {**(shape.host.match(facts.host) or {}), **values, **(path or {})}
+        bound: Parameters = path or {}
+        if named and (values or shape.host.parameters):
+            bound = {**(shape.host.match(facts.host) or {}), **values, **bound}
         yield Match(entry, facts, named, path is not None, truth is Truth.TRUE, conditions, bound)

@@ -72,7 +72,7 @@ def expired(when: datetime) -> str:
 
 def request(facts: RequestFacts, matches: Sequence[Match]) -> str:
     """Method and URL, with every segment that some match binds to a `secret` parameter written as its name."""
-    secret = {at: name for match in matches for at, name in _secret_segments(match)}
+    secret = {at: name for match in matches if match.shape.secret for at, name in _secret_segments(match)}
     if not secret:
         return f"{facts.method} {facts.url}"
     parts = facts.path[1:].split("/")
