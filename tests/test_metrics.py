@@ -9,17 +9,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from effectgate.boundary import Answer, Outcome
+from effectgate.boundary import Outcome
 from effectgate.metrics import Metrics
-from effectgate.policy.vocabulary import Decision, Reason
+from effectgate.policy.verdict import Proposal, Verdict
+from effectgate.policy.vocabulary import Decision, Reason, Risk
 from effectgate.setting_values import Address
 
-ALLOW = Answer(Decision.ALLOW, Reason.NONE, "", 200, "github/read", "d", "r", {}, ())
+ALLOW = Verdict(Decision.ALLOW, Reason.NONE, "", effect="github/read")
 
 
-def deny(*effects: str) -> Answer:
-    body = {"would_admit": [{"effect": effect, "risk": "whatever the wire says"} for effect in effects]}
-    return Answer(Decision.DENY, Reason.INSUFFICIENT_PRIVILEGE, "", 403, None, "d", "r", body, ())
+def deny(*effects: str) -> Verdict:
+    asks = tuple(Proposal(effect, "", Risk.DESTRUCTIVE) for effect in effects)
+    return Verdict(Decision.DENY, Reason.INSUFFICIENT_PRIVILEGE, "", would_admit=asks)
 
 
 @pytest.fixture
@@ -48,24 +49,24 @@ def test_an_answer_is_counted_by_principal_effect_verdict_and_reason(metrics: Me
     assert value(metrics, "requests_total", **labels) == 1
     labels = {"principal": "ci-fixer", "effect": "github/open-pr", "risk": "publish"}
     assert value(metrics, "would_admit_total", **labels) == 1
-    assert value(metrics, "added_latency_seconds_count") == 2
+    assert value(metrics, "decision_seconds_count") == 2
 
 
 def test_no_request_makes_a_series(metrics: Metrics) -> None:
     metrics.decided("stranger", deny("made/up"), 0.001)
-    metrics.completed(Outcome(False, error="kind-of-the-day"))
-    metrics.limit_remaining("stranger", "requests", 1)
+    metrics.completed("ci-fixer", "github/read", Outcome(False, error="kind-of-the-day"))
+    metrics.remaining("stranger", {"requests": 1})
     before = set(series(metrics))
     for n in range(200):
         metrics.decided(f"stranger-{n}", deny(f"made/up-{n}"), 0.001)
-        metrics.completed(Outcome(False, error=f"kind-{n}"))
-        metrics.limit_remaining(f"stranger-{n}", "requests", 1)
+        metrics.completed("ci-fixer", "github/read", Outcome(False, error=f"kind-{n}"))
+        metrics.remaining(f"stranger-{n}", {"requests": 1})
     assert set(series(metrics)) == before
 
 
 def test_bytes_and_errors_of_completions(metrics: Metrics) -> None:
-    metrics.completed(Outcome(True, 200, bytes_sent=10, bytes_received=300))
-    metrics.completed(Outcome(False, error="connect"))
+    metrics.completed("ci-fixer", "github/read", Outcome(True, 200, bytes_sent=10, bytes_received=300))
+    metrics.completed("ci-fixer", "github/read", Outcome(False, error="connect"))
     assert value(metrics, "upstream_bytes_total", direction="sent") == 10
     assert value(metrics, "upstream_bytes_total", direction="received") == 300
     assert value(metrics, "upstream_errors_total", kind="connect") == 1
@@ -84,19 +85,20 @@ def test_grants_and_connections_are_read_at_the_scrape(metrics: Metrics) -> None
     now = datetime(2026, 1, 1, tzinfo=UTC)
     metrics.watch_expiry({"ci-fixer": now + timedelta(hours=1)}, lambda: now)
     metrics.watch_connections(lambda: 7)
-    metrics.limit_remaining("ci-fixer", "requests", 41)
-    metrics.committed(3, 0.0004)
+    metrics.remaining("ci-fixer", {"requests": 41})
+    metrics.committed(0.0004)
     assert value(metrics, "grant_expires_seconds", principal="ci-fixer") == 3600
     assert value(metrics, "open_connections") == 7
     assert value(metrics, "grant_limit_remaining", principal="ci-fixer", limit="requests") == 41
-    assert value(metrics, "receipts_total") == 3
+    assert value(metrics, "receipts_total") == 1
 
 
 def test_every_name_of_the_design_is_on_the_page(metrics: Metrics) -> None:
     metrics.watch_expiry({"ci-fixer": datetime(2030, 1, 1, tzinfo=UTC)}, lambda: datetime.now(UTC))
     metrics.decided("ci-fixer", deny("github/open-pr"), 0.001)
-    metrics.completed(Outcome(False, error="tls"))
-    metrics.limit_remaining("ci-fixer", "requests", 1)
+    metrics.answered(0.002)
+    metrics.completed("ci-fixer", "github/read", Outcome(False, error="tls"))
+    metrics.remaining("ci-fixer", {"requests": 1})
     server = metrics.serve(Address("127.0.0.1", 0))
     try:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -109,7 +111,7 @@ def test_every_name_of_the_design_is_on_the_page(metrics: Metrics) -> None:
     assert {f"effectgate_{name}" for name in DESIGN} <= names
 
 
-DESIGN = [
+DESIGN = {
     "requests_total",
     "would_admit_total",
     "decision_seconds_count",
@@ -124,4 +126,4 @@ DESIGN = [
     "catalog_info",
     "escalations_pending",
     "open_connections",
-]
+}

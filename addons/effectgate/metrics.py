@@ -9,7 +9,8 @@ from wsgiref.simple_server import WSGIServer
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
-from effectgate.boundary import Answer, Outcome
+from effectgate.boundary import Outcome
+from effectgate.policy.verdict import Verdict
 from effectgate.setting_values import Address
 
 # What a label becomes that no configuration knows.
@@ -40,8 +41,8 @@ class Metrics:
         self._requests = counter("requests", "Decisions.", "principal", "effect", "verdict", "reason_code")
         self._would_admit = counter("would_admit", "Refusals an effect would admit.", "principal", "effect", "risk")
         self._decision = histogram("decision_seconds", "From facts to verdict.", DECISION_BUCKETS)
-        self._latency = histogram("added_latency_seconds", "From the request's head to the durable answer.")
-        self._commit = histogram("receipt_commit_seconds", "One commit of waiting receipts.")
+        self._latency = histogram("added_latency_seconds", "From a request's facts to its durable answer.")
+        self._commit = histogram("receipt_commit_seconds", "How long a receipt waited to be durable.")
         self._receipts = counter("receipts", "Receipts made durable.")
         self._bytes = counter("upstream_bytes", "Body bytes exchanged with origins.", "direction")
         self._errors = counter("upstream_errors", "Allowed requests that failed at the origin.", "kind")
@@ -59,7 +60,7 @@ class Metrics:
         self._pending.set(0)
 
     def configure(self, principals: Iterable[str], risks: Mapping[str, str], digest: str) -> None:
-        """The label values that may appear from now on: principals, and effects with their risk words; and the catalog's digest."""
+        """The label values that may appear: principals, effects with their risk words, the catalog's digest."""
         self._principals = frozenset(principals)
         self._risks = dict(risks)
         self._catalog.clear()
@@ -75,39 +76,40 @@ class Metrics:
         for principal, end in expires.items():
             self._expires.labels(principal).set_function(partial(_seconds_until, end, now))
 
-    def decided(self, principal: str, answer: Answer, seconds: float) -> None:
-        """One answer of the boundary, and how long it took from the request to the durable receipt."""
+    def decided(self, principal: str, verdict: Verdict, seconds: float) -> None:
+        """One verdict, and how long the decision took, facts to verdict."""
         who = self._principal(principal)
-        self._requests.labels(who, self._effect(answer.effect), answer.verdict, answer.reason_code).inc()
-        self._latency.observe(seconds)
-        for entry in _entries(answer.body.get("would_admit")):
-            effect = self._effect(entry)
+        self._requests.labels(who, self._effect(verdict.effect), verdict.verdict, verdict.reason_code).inc()
+        self._decision.observe(seconds)
+        for proposal in verdict.would_admit:
+            effect = self._effect(proposal.effect)
             self._would_admit.labels(who, effect, self._risks.get(effect, "")).inc()
 
-    def judged(self, seconds: float) -> None:
-        """How long the decision alone took, facts to verdict."""
-        self._decision.observe(seconds)
+    def answered(self, seconds: float) -> None:
+        """How long a request waited for its durable answer."""
+        self._latency.observe(seconds)
 
-    def committed(self, receipts: int, seconds: float) -> None:
-        """One commit of the store."""
-        self._receipts.inc(receipts)
+    def committed(self, seconds: float) -> None:
+        """One receipt is durable, after so many seconds of waiting."""
+        self._receipts.inc()
         self._commit.observe(seconds)
 
-    def completed(self, outcome: Outcome) -> None:
+    def completed(self, principal: str, effect: str | None, outcome: Outcome) -> None:
         """How an allowed request ended."""
         self._bytes.labels("sent").inc(outcome.bytes_sent)
         self._bytes.labels("received").inc(outcome.bytes_received)
         if outcome.error:
             self._errors.labels(outcome.error if outcome.error in ERROR_KINDS else OTHER).inc()
 
+    def remaining(self, principal: str, left: Mapping[str, int]) -> None:
+        """What is left of the limits of a grant, by name: `requests`, `upload_bytes`."""
+        if principal in self._principals:
+            for limit, amount in left.items():
+                self._remaining.labels(principal, limit).set(amount)
+
     def unauthenticated(self) -> None:
         """A connection or request was refused for want of a credential."""
         self._unauthenticated.inc()
-
-    def limit_remaining(self, principal: str, limit: str, left: int) -> None:
-        """What is left of one limit of a grant: `requests` or `upload_bytes`."""
-        if principal in self._principals:
-            self._remaining.labels(principal, limit).set(left)
 
     def reloaded(self, ok: bool) -> None:
         """A reload was tried."""
@@ -129,11 +131,3 @@ class Metrics:
 
 def _seconds_until(end: datetime, now: Callable[[], datetime]) -> float:
     return (end - now()).total_seconds()
-
-
-def _entries(would_admit: object) -> Iterable[str]:
-    """The effect ids in the `would_admit` of a refusal's body."""
-    if isinstance(would_admit, list | tuple):
-        for entry in would_admit:
-            if isinstance(entry, Mapping) and isinstance(entry.get("effect"), str):
-                yield entry["effect"]
