@@ -1,4 +1,4 @@
-"""Real clients through a real gate: what the grant includes arrives, and a refusal can be read by the one who was refused."""
+"""Real clients through a real gate: what is granted arrives, and a refusal can be read by the one it was for."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory, origins: Origins, authority:
     hosted = GitHost(tmp_path_factory.mktemp("github") / "root")
     hosted.create("acme/web.git")
     index = PackageIndex("small_wheel", "1.0")
-    plays = {
+    plays: dict[str, Callable[[Seen], Reply]] = {
         "github.com": hosted,
         "pypi.org": index.index,
         "files.pythonhosted.org": index.files,
