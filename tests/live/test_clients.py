@@ -15,6 +15,7 @@ import pytest
 from live.gate import Agent, Gate, environment, serving
 from origin.certificates import Authority
 from origin.githost import GitHost
+from origin.journal import Reply, Seen
 from origin.plays import by_host
 from origin.registries import NpmRegistry, PackageIndex
 from origin.server import Origin, Origins

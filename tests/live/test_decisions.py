@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from live.ask import HANDSHAKE, HANDSHAKES, PLAIN, TRANSPORTS, Answer, Request
-from live.gate import ROOT, Agent, Gate, effectgate, serving
+from live.gate import Agent, Gate, effectgate, serving
+from live.ledger import DATA, Pair, ledger_gate, write_packs
 from origin.certificates import Authority
-from origin.plays import echo
-from origin.server import Origin, Origins
+from origin.server import Origins
 
-DATA = ROOT / "tests" / "data" / "live"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in (DATA / "decisions.jsonl").read_text().splitlines()]
-HOSTS = ("api.ledger.test", "files.ledger.test", "acme.shop.test", "open.test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +49,6 @@ def _transports(row: dict[str, Any]) -> Sequence[str]:
 ASKED = [Asked(row, transport) for row in ROWS for transport in _transports(row)]
 
 
-def _every_transport(pack: str) -> str:
-    """The pack with every shape also for http, and open to websocket handshakes where it has GET."""
-    lines = []
-    for line in pack.splitlines():
-        opened = line.replace("  { ", "  { websocket = true, ") if line.startswith("  { ") and '"GET"' in line else line
-        lines.append(opened)
-        if line.startswith("  { "):
-            lines.append(opened.replace("  { ", '  { scheme = "http", '))
-    return "\n".join(lines)
-
-
-@pytest.fixture(scope="module")
-def packs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("ledger") / "packs"
-    shutil.copytree(DATA / "packs", directory)
-    (directory / "ledger.toml").write_text(_every_transport((DATA / "packs" / "ledger.toml").read_text()))
-    return directory
-
-
 @pytest.fixture(scope="module")
 def agents() -> dict[tuple[str, ...], Agent]:
     """One agent for each set of effects in the table; the empty set is a grant that has run out."""
@@ -86,31 +63,23 @@ def _agent(name: str, effects: tuple[str, ...]) -> Agent:
 
 
 @pytest.fixture(scope="module")
-def played(origins: Origins) -> tuple[Origin, Origin]:
-    return origins.open(echo), origins.open(echo, tls=False)
+def pair(origins: Origins) -> Pair:
+    return Pair.open(origins)
 
 
 @pytest.fixture(scope="module")
 def gate(
-    tmp_path_factory: pytest.TempPathFactory,
-    packs: Path,
-    agents: dict[tuple[str, ...], Agent],
-    played: tuple[Origin, Origin],
-    authority: Authority,
+    tmp_path_factory: pytest.TempPathFactory, agents: dict[tuple[str, ...], Agent], pair: Pair, authority: Authority
 ) -> Iterator[Gate]:
-    secure, open_ = played
-    answers = {f"{host}:443": secure.address for host in HOSTS} | {f"{host}:80": open_.address for host in HOSTS}
-    gate = Gate(tmp_path_factory.mktemp("gate"), packs=[packs])
-    network = {"resolve": answers, "upstream_ca": str(authority.pem)}
-    gate.configure(list(agents.values()), network=network)
-    with serving(gate):
+    with serving(ledger_gate(tmp_path_factory.mktemp("table"), list(agents.values()), pair, authority)) as gate:
         yield gate
 
 
 @pytest.fixture(scope="module")
-def explained(packs: Path) -> dict[int, Answer]:
+def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Answer]:
     """What `explain --batch` says, by place in ASKED."""
     lines = "".join(json.dumps(asked.line) + "\n" for asked in ASKED)
+    packs = write_packs(tmp_path_factory.mktemp("explain"))
     run = effectgate("explain", "--batch", "--packs", str(packs), stdin=lines)
     assert run.returncode == 0, run.stderr
     return dict(enumerate(Answer.read(json.loads(line)) for line in run.stdout.splitlines()))
@@ -128,10 +97,9 @@ def test_explain_answers_as_the_table(place: int, explained: dict[int, Answer]) 
 
 @pytest.mark.parametrize("asked", ASKED, ids=[f"{a.row['name']} - {a.transport}" for a in ASKED])
 def test_the_proxy_answers_as_the_table(
-    asked: Asked, gate: Gate, agents: dict[tuple[str, ...], Agent], played: tuple[Origin, Origin]
+    asked: Asked, gate: Gate, agents: dict[tuple[str, ...], Agent], pair: Pair
 ) -> None:
-    before = sum(len(origin.journal.requests()) for origin in played)
+    before = len(pair.requests())
     response = TRANSPORTS[asked.transport](gate.door(agents[tuple(asked.row["effects"])]), asked.request)
     assert Answer.told(response) == Answer.read(asked.row), response
-    reached = sum(len(origin.journal.requests()) for origin in played) - before
-    assert reached == (asked.row["verdict"] == "ALLOW")
+    assert len(pair.requests()) - before == (asked.row["verdict"] == "ALLOW")
