@@ -1,0 +1,238 @@
+"""Path patterns: segment by segment, decoded once, query apart (design.md section 2, Paths).
+
+A pattern is *segmented* (literals, `{name}` with affixes, and at most a last `*`) or, with a `*` in mid-path, a *glob* over the whole
+path. Segmented ones are indexed and compared piece by piece; a glob is a hazard, rare, and goes the general way.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from effectgate.policy import language
+from effectgate.policy.fault import PatternError
+from effectgate.policy.host import ABSENT, AFFIXED, LITERAL, PARAMETER, WILD
+from effectgate.policy.language import Element, Program
+
+_PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)\}")
+_ESCAPE = re.compile(r"%(?!2F)")
+_SEGMENT_ONE = Element(frozenset("/"), negated=True)
+_SEGMENT_RUN = Element(frozenset("/"), negated=True, loop=True)
+_ANY_RUN = Element(frozenset(), negated=True, loop=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One segment of a pattern: a literal (`name` empty, `prefix` the text), or `prefix{name}suffix`."""
+
+    prefix: str
+    name: str = ""
+    suffix: str = ""
+
+    @property
+    def literal(self) -> bool:
+        """Whether it binds nothing."""
+        return not self.name
+
+    def value(self, text: str, fold: bool = False) -> str | None:
+        """What `{name}` takes of a segment (a literal takes the empty text), or None where it does not match."""
+        prefix, suffix, seen = self.prefix, self.suffix, text
+        if not (prefix or suffix):
+            return text if self.name and text else "" if not (self.name or text) else None
+        if fold:
+            prefix, suffix, seen = prefix.casefold(), suffix.casefold(), text.casefold()
+        if not self.name:
+            return "" if seen == prefix else None
+        if len(seen) <= len(prefix) + len(suffix) or not seen.startswith(prefix) or not seen.endswith(suffix):
+            return None
+        return text[len(prefix) : len(text) - len(suffix)]
+
+    def included(self, other: Segment, fold: bool) -> bool:
+        """Whether every segment of this one is the other's; `fold` says that the other ignores case."""
+        if other.literal:
+            return self.literal and other.value(self.prefix, fold) is not None
+        if self.literal:
+            return other.value(self.prefix, fold) is not None
+        mine, its = (self.prefix, self.suffix), (other.prefix, other.suffix)
+        if fold:
+            mine, its = (mine[0].casefold(), mine[1].casefold()), (its[0].casefold(), its[1].casefold())
+        return mine[0].startswith(its[0]) and mine[1].endswith(its[1])
+
+    def program(self, fold: bool) -> Program:
+        """The segment as a language over characters."""
+        if self.literal:
+            return language.literal(self.prefix, fold)
+        hole = (_SEGMENT_ONE, _SEGMENT_RUN)
+        return (*language.literal(self.prefix, fold), *hole, *language.literal(self.suffix, fold))
+
+    def folded(self) -> Segment:
+        """The segment with its literal text case-folded."""
+        return Segment(self.prefix.casefold(), self.name, self.suffix.casefold())
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern:
+    """A path pattern. `segments` come before `tail` (the text before a last `*`, None without one); a glob has `glob` set instead."""
+
+    text: str
+    segments: tuple[Segment, ...]
+    tail: str | None
+    glob: tuple[str, ...] | None  # the literal runs between stars, the leading `/` included
+    parameters: frozenset[str]
+    fold: bool = False
+
+    @classmethod
+    def parse(cls, text: str, fold: bool = False) -> PathPattern:
+        """Read a pattern; PatternError says what is wrong and what to write instead. `fold` is `ignore_case = true`."""
+        _check_text(text)
+        names = [m.group(1) for m in _PARAMETER.finditer(text)]
+        if len(names) != len(set(names)):
+            raise PatternError(f"path {text!r} binds a parameter twice", "give each {name} its own name")
+        parts = text[1:].split("/")
+        stars = text.count("*")
+        if stars == 0 or (stars == 1 and text.endswith("*")):
+            tail = parts.pop()[:-1] if stars else None
+            if tail and "{" in tail:
+                raise PatternError(f"path {text!r} has a parameter beside `*` in one segment", "put a `/` between them")
+            return cls(text, tuple(_segment(text, p) for p in parts), tail, None, frozenset(names), fold)
+        if names:
+            raise PatternError(
+                f"path {text!r} has a parameter beside a `*` that is not last", "write {name} for each segment"
+            )
+        return cls(text, (), None, tuple(text.split("*")), frozenset(), fold)
+
+    def match(self, segments: tuple[str, ...]) -> dict[str, str] | None:
+        """The parameters bound on the plain reading, or None. `segments` are decoded once (`/a/` is `("a", "")`)."""
+        return self.bind(segments, self.fold)
+
+    def bind(self, segments: tuple[str, ...], fold: bool) -> dict[str, str] | None:
+        """As `match`, letters folded or not."""
+        if self.glob is not None:
+            return {} if glob_matches(self.glob, "/" + "/".join(segments), fold) else None
+        count = len(self.segments)
+        if len(segments) != count and (self.tail is None or len(segments) < count + 1):
+            return None
+        out: dict[str, str] = {}
+        for pattern, segment in zip(self.segments, segments, strict=False):
+            if not (pattern.name or fold):  # the common case, without a call
+                if pattern.prefix != segment:
+                    return None
+            elif (value := pattern.value(segment, fold)) is None:
+                return None
+            elif pattern.name:
+                out[pattern.name] = value
+        if self.tail:
+            first = segments[count]
+            if not (first.casefold().startswith(self.tail.casefold()) if fold else first.startswith(self.tail)):
+                return None
+        return out if self.tail is None or len(segments) > count else None
+
+    def program(self) -> Program:
+        """The pattern as a language over the characters of the decoded path."""
+        return _program(self, self.fold)
+
+    def folded_program(self) -> Program:
+        """The same over case-folded characters, for readings."""
+        return _program(self, False, True)
+
+    def included(self, other: PathPattern) -> bool:
+        """Whether every path of this pattern is one of the other's; exact."""
+        if self.glob is None and other.glob is None and (other.fold or not self.fold):
+            return self._included_by_segments(other)
+        return language.included(self.program(), (other.program(),))
+
+    def _included_by_segments(self, other: PathPattern) -> bool:
+        mine, its, fold = self.segments, other.segments, other.fold
+        if other.tail is None and (self.tail is not None or len(mine) != len(its)):
+            return False
+        if len(mine) < len(its) or (len(mine) == len(its) and other.tail is not None and self.tail is None):
+            return False
+        if not all(m.included(i, fold) for m, i in zip(mine, its, strict=False)):
+            return False
+        if not other.tail:
+            return True
+        at = mine[len(its)].prefix if len(mine) > len(its) else self.tail or ""
+        return at.casefold().startswith(other.tail.casefold()) if fold else at.startswith(other.tail)
+
+    def intersects(self, other: PathPattern) -> bool:
+        """Whether some path belongs to both; exact."""
+        return language.intersects(self.program(), other.program())
+
+    def rank(self) -> tuple[int, ...]:
+        """Specificity, segments from the left; smaller is more specific."""
+        if self.glob is not None:
+            parts = self.text[1:].split("/")
+            return (*(WILD if "*" in part else LITERAL for part in parts), ABSENT)
+        kinds = [LITERAL if s.literal else AFFIXED if s.prefix or s.suffix else PARAMETER for s in self.segments]
+        return (*kinds, *(() if self.tail is None else (WILD,)), ABSENT)
+
+
+ANY_PATH = PathPattern("/*", (), "", None, frozenset())
+
+
+def _check_text(text: str) -> None:
+    if not text.startswith("/"):
+        raise PatternError(f"path {text!r} does not begin with `/`", "write the whole path, such as `/v1/*`")
+    if "?" in text or "#" in text:
+        raise PatternError(f"path {text!r} has a query or fragment", "write query names in the shape's `query`")
+    if not text.isprintable() or "\\" in text:
+        raise PatternError(f"path {text!r} has a character no request may have", "write the decoded text of the path")
+    if _ESCAPE.search(text):
+        raise PatternError(
+            f"path {text!r} has a percent-escape", "write the decoded character; only `%2F` stays escaped"
+        )
+    if any(part in (".", "..") for part in text.split("/")):
+        raise PatternError(
+            f"path {text!r} has a dot segment", "no request with one is ever admitted; write the plain path"
+        )
+    if "**" in text:
+        raise PatternError(f"path {text!r} has `**`", "one `*` already crosses `/`")
+
+
+def _segment(text: str, part: str) -> Segment:
+    found = list(_PARAMETER.finditer(part))
+    rest = _PARAMETER.sub("", part)
+    if len(found) > 1:
+        raise PatternError(f"path {text!r} has two parameters in one segment", "bind one and write the rest as text")
+    if "{" in rest or "}" in rest:
+        raise PatternError(
+            f"path {text!r} has a stray brace in {part!r}", "a parameter is {name}: a letter, then a-z, 0-9, _"
+        )
+    if not found:
+        return Segment(part)
+    return Segment(part[: found[0].start()], found[0].group(1), part[found[0].end() :])
+
+
+def glob_matches(runs: tuple[str, ...], path: str, fold: bool) -> bool:
+    """Literal runs in order, anchored at both ends: leftmost placement of each inner run is enough, so this is linear."""
+    if fold:
+        runs, path = tuple(run.casefold() for run in runs), path.casefold()
+    first, *inner, last = runs
+    if len(path) < len(first) + len(last) or not path.startswith(first) or not path.endswith(last):
+        return False
+    at, end = len(first), len(path) - len(last)
+    for run in inner:
+        at = path.find(run, at, end)
+        if at < 0:
+            return False
+        at += len(run)
+    return True
+
+
+@functools.lru_cache(maxsize=65536)
+def _program(pattern: PathPattern, fold: bool, folded: bool = False) -> Program:
+    def spell(text: str) -> Program:
+        return language.literal(text.casefold() if folded else text, fold)
+
+    if pattern.glob is not None:
+        out = spell(pattern.glob[0])
+        for run in pattern.glob[1:]:
+            out = (*out, _ANY_RUN, *spell(run))
+        return out
+    out = ()
+    for segment in pattern.segments:
+        out = (*out, *language.literal("/"), *(segment.folded() if folded else segment).program(fold))
+    if pattern.tail is not None:
+        out = (*out, *spell("/" + pattern.tail), _ANY_RUN)
+    return out

@@ -1,0 +1,65 @@
+"""Patterns for the values of discriminators: `*` any run, or one `{name}` that binds (design.md section 2)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from effectgate.policy import language
+from effectgate.policy.fault import PatternError
+from effectgate.policy.language import Element, Program
+from effectgate.policy.path import glob_matches
+
+_PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)\}")
+_ONE = Element(frozenset(), negated=True)
+_RUN = Element(frozenset(), negated=True, loop=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePattern:
+    """Literal `runs` between stars; with `name` set exactly two runs, and what lies between them (never empty) is bound."""
+
+    text: str
+    runs: tuple[str, ...]
+    name: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> ValuePattern:
+        """Read a pattern; PatternError where a parameter stands twice or beside a `*`."""
+        found = list(_PARAMETER.finditer(text))
+        if not found:
+            return cls(text, tuple(text.split("*")))
+        if len(found) > 1 or "*" in text:
+            raise PatternError(
+                f"value {text!r} has a parameter beside another or beside `*`", "bind one {name} and literal text"
+            )
+        return cls(text, (text[: found[0].start()], text[found[0].end() :]), found[0].group(1))
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """The one parameter bound, if any."""
+        return frozenset((self.name,)) if self.name else frozenset()
+
+    @property
+    def wild(self) -> bool:
+        """Whether it has a `*` or a parameter, and so counts less in specificity."""
+        return len(self.runs) > 1
+
+    def match(self, value: str, fold: bool = False) -> dict[str, str] | None:
+        """The parameter bound, as a mapping, or None where the value does not match."""
+        if len(self.runs) == 1:
+            same = value.casefold() == self.text.casefold() if fold else value == self.text
+            return {} if same else None
+        if not glob_matches(self.runs, value, fold):
+            return None
+        if not self.name:
+            return {}
+        bound = value[len(self.runs[0]) : len(value) - len(self.runs[1])]
+        return {self.name: bound} if bound else None
+
+    def program(self) -> Program:
+        """The pattern as a language over characters."""
+        out = language.literal(self.runs[0])
+        for run in self.runs[1:]:
+            out = (*out, *((_ONE,) if self.name else ()), _RUN, *language.literal(run))
+        return out

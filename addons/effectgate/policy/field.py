@@ -1,0 +1,128 @@
+"""Header fields and form fields of a request (RFC 9110 section 5, RFC 9112 section 6; design.md sections 2 and 3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import unquote_to_bytes
+
+from effectgate.policy.authority import EnvelopeError
+
+Headers = tuple[tuple[str, str], ...]
+
+TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+FORM = "application/x-www-form-urlencoded"
+# Tab is the one control that a field value may hold (RFC 9110 section 5.5); a fold shows as CR or LF.
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+# Frameworks take the real method or path from these; a grant for GET must not carry them.
+OVERRIDES: frozenset[str] = frozenset(
+    {
+        "x-http-method-override",
+        "x-http-method",
+        "x-method-override",
+        "x-original-method",
+        "x-original-url",
+        "x-original-uri",
+        "x-original-host",
+        "x-rewrite-url",
+        "x-rewrite-uri",
+        "x-override-url",
+        "x-forwarded-method",
+        "x-forwarded-uri",
+        "x-forwarded-path",
+    }
+)
+_METHOD_FIELD = "_method"
+
+
+def read_fields(fields: Sequence[tuple[bytes, bytes]]) -> Headers:
+    """Fields with lower-case names; EnvelopeError for what a second parser would frame otherwise."""
+    out: list[tuple[str, str]] = []
+    for raw_name, raw_value in fields:
+        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        if not TOKEN.fullmatch(name):
+            raise EnvelopeError("A header name is not a token (RFC 9110 section 5.1).")
+        if _CONTROL.search(value):
+            raise EnvelopeError(f"The header {name.lower()} has a CR, LF, NUL or other control character in its value.")
+        out.append((name.lower(), value.strip(" \t")))
+    headers = tuple(out)
+    _check_framing(headers)
+    _check_upgrade(headers)
+    return headers
+
+
+def _check_framing(headers: Headers) -> None:
+    lengths = [value for name, value in headers if name == "content-length"]
+    codings = [value for name, value in headers if name == "transfer-encoding"]
+    if len(lengths) > 1 or len(codings) > 1 or (lengths and codings):
+        raise EnvelopeError("The request states its length twice (RFC 9112 section 6.1).")
+    if lengths and not (lengths[0].isascii() and lengths[0].isdigit()):
+        raise EnvelopeError("The Content-Length is not a number.")
+    if codings and codings[0].lower() != "chunked":
+        raise EnvelopeError("The Transfer-Encoding is not exactly chunked.")
+
+
+def _check_upgrade(headers: Headers) -> None:
+    upgrades = [value for name, value in headers if name == "upgrade"]
+    if upgrades and (len(upgrades) > 1 or upgrades[0].lower() != "websocket"):
+        raise EnvelopeError("The request asks for an Upgrade other than websocket.")
+
+
+def is_websocket(headers: Headers) -> bool:
+    """Whether this is a WebSocket handshake; any Upgrade that read_fields let through is one."""
+    return any(name == "upgrade" for name, _ in headers)
+
+
+def refuse_overrides(headers: Headers) -> None:
+    """EnvelopeError where a header replaces the method or the path that was decided on."""
+    for name, _ in headers:
+        if name in OVERRIDES:
+            raise EnvelopeError(f"The header {name} replaces the method or path of the request; send the real one.")
+
+
+def refuse_method_field(text: str) -> None:
+    """EnvelopeError where a query or form has the field `_method`, in any spelling of its name."""
+    if "method" not in text.lower() and "%" not in text:
+        return
+    for part in text.split("&"):
+        name = part.partition("=")[0]
+        if unquote_to_bytes(name.replace("+", " ")).strip().lower() == _METHOD_FIELD.encode():
+            raise EnvelopeError("The field _method replaces the method of the request; send the real one.")
+
+
+def media_type(values: Iterable[str]) -> str:
+    """The media type of the one Content-Type, lower-case without parameters; empty where there is none or more than one."""
+    kinds = list(values)
+    return kinds[0].partition(";")[0].strip().lower() if len(kinds) == 1 else ""
+
+
+def encoded(values: Iterable[str]) -> bool:
+    """Whether a Content-Encoding other than identity covers the body."""
+    return any(value.strip().lower() not in ("", "identity") for value in values)
+
+
+def pairs(text: str) -> tuple[tuple[str, str], ...] | None:
+    """Names and values of a query or form, decoded once, `+` a space; None where an escape is bad or not UTF-8."""
+    if not text:
+        return ()
+    if _BAD_ESCAPE.search(text):
+        return None
+    try:
+        return tuple(
+            (_decode(name), _decode(value)) for name, _, value in (p.partition("=") for p in text.split("&") if p)
+        )
+    except UnicodeDecodeError:
+        return None
+
+
+def pairs_of_bytes(content: bytes) -> tuple[tuple[str, str], ...] | None:
+    """As `pairs`, for the bytes of a form body."""
+    return pairs(content.decode("ascii")) if content.isascii() else None
+
+
+def _decode(text: str) -> str:
+    if "%" not in text and "+" not in text:
+        return text
+    return unquote_to_bytes(text.replace("+", " ")).decode("utf-8")
