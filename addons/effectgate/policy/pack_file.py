@@ -10,10 +10,9 @@ from effectgate.policy.schema import Table, listed
 from effectgate.policy.vocabulary import Level
 from effectgate.policy.words import (
     Command,
-    Headers,
-    Tool,
     FieldName,
     Fold,
+    Headers,
     Host,
     LevelWord,
     Methods,
@@ -25,6 +24,7 @@ from effectgate.policy.words import (
     Sink,
     Size,
     Title,
+    Tool,
     Values,
 )
 
