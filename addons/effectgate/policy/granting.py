@@ -24,7 +24,14 @@ from effectgate.policy.grants_file import DEFAULT_CEILING, AgentTable, EntryTabl
 from effectgate.policy.lattice import Ceiling, Profile
 from effectgate.policy.schema import near, read_table
 
-Rows = tuple[tuple[KeyPath, EntryTable], ...]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Row:
+    """One entry as written; `scoped` are the names in its `where`, readable or not."""
+
+    path: KeyPath
+    entry: EntryTable
+    scoped: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +41,7 @@ class _Agent:
     path: KeyPath
     table: AgentTable | None  # None: at fault
     ceiling: str
-    entries: Rows
+    entries: tuple[_Row, ...]
     whole: bool  # every entry could be read
 
 
@@ -96,13 +103,14 @@ def _list(table: object, key: str) -> list[object]:
     return found if isinstance(found, list) else []
 
 
-def _entries(document: Document, path: KeyPath, rows: list[object], faults: list[Fault]) -> Rows:
-    out: list[tuple[KeyPath, EntryTable]] = []
+def _entries(document: Document, path: KeyPath, rows: list[object], faults: list[Fault]) -> tuple[_Row, ...]:
+    out: list[_Row] = []
     for index, row in enumerate(rows):
         entry, found = read_table(EntryTable, document, row, (*path, index))
         faults += found
         if entry is not None:
-            out.append(((*path, index), entry))
+            where = row.get("where") if isinstance(row, dict) else None
+            out.append(_Row((*path, index), entry, frozenset(where if isinstance(where, dict) else ())))
     return tuple(out)
 
 
@@ -135,31 +143,31 @@ def _no_ceiling(document: Document, agent: _Agent, ceilings: Mapping[str, Ceilin
 
 
 def _entry_faults(document: Document, agent: _Agent, catalog: EffectIndex) -> Iterator[Fault]:
-    for path, entry in agent.entries:
-        effect = catalog.effects.get(entry.effect)
+    for row in agent.entries:
+        effect = catalog.effects.get(row.entry.effect)
         if effect is None:
-            error = UnknownEffectError(entry.effect, catalog.effects)
-            yield document.fault(path, error.message, error.fix)
+            error = UnknownEffectError(row.entry.effect, catalog.effects)
+            yield document.fault(row.path, error.message, error.fix)
         else:
-            yield from _scope_faults(document, path, entry, effect)
+            yield from _scope_faults(document, row, effect)
 
 
-def _scope_faults(document: Document, path: KeyPath, entry: EntryTable, effect: Effect) -> Iterator[Fault]:
-    for name in entry.where:
+def _scope_faults(document: Document, row: _Row, effect: Effect) -> Iterator[Fault]:
+    for name in sorted(row.scoped):
         if effect.parameters is not None and name not in effect.parameters:
             known = ", ".join(sorted(effect.parameters))
             fix = f"narrow it by {known}" if known else "leave the where out"
             message = f"not every shape of {effect.id} binds {name}"
-            yield document.fault((*path, "where", name), message, fix)
-    for name in sorted(effect.tenant - entry.where.keys()):
+            yield document.fault((*row.path, "where", name), message, fix)
+    for name in sorted(effect.tenant - row.scoped):
         message = f"{effect.id} reaches anyone's account unless its tenant parameter {name} is scoped"
-        yield document.fault(path, message, f'add where: {{{name}: YOURS}}, or "*" for all')
+        yield document.fault(row.path, message, f'add where: {{{name}: YOURS}}, or "*" for all')
 
 
-def _grant(agent: AgentTable, rows: Rows, catalog: EffectIndex, ceiling: Ceiling, now: datetime) -> Grant:
+def _grant(agent: AgentTable, rows: tuple[_Row, ...], catalog: EffectIndex, ceiling: Ceiling, now: datetime) -> Grant:
     entries: list[GrantEntry] = []
     cannot: list[Cannot] = []
-    for _, entry in rows:
+    for entry in (row.entry for row in rows):
         effect = catalog.effects.get(entry.effect)
         if effect is None:
             continue
@@ -214,7 +222,7 @@ def _empty_faults(
             path, f"the grant of {grant.principal} lists no effect", "list ids of `effectgate packs list`"
         )
         return
-    effects = [catalog.effects[entry.effect] for _, entry in agent.entries if entry.effect in catalog.effects]
+    effects = [e for row in agent.entries if (e := catalog.effects.get(row.entry.effect)) is not None]
     if any(not grant.ceiling.admits(effect) for effect in effects) or len(effects) < len(agent.entries):
         return
     message = f"nothing is left of the grant of {grant.principal}: {grant.cannot[0].effect}: {grant.cannot[0].reason}"

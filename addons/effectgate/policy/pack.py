@@ -63,9 +63,9 @@ def _head_faults(document: Document, draft: PackDraft, name: str) -> Iterator[Fa
         yield document.fault(("plugin", "name"), message, f"name the file {draft.head.plugin.name}.toml")
     first: dict[str, KeyPath] = {}
     for effect in draft.effects:
-        name = effect.raw.get("id")
-        if isinstance(name, str) and (before := first.setdefault(name, effect.path)) != effect.path:
-            message = f"the id {name} was already given on line {document.line_of(before)}"
+        local = effect.raw.get("id")
+        if isinstance(local, str) and (before := first.setdefault(local, effect.path)) != effect.path:
+            message = f"the id {local} was already given on line {document.line_of(before)}"
             yield document.fault((*effect.path, "id"), message, "choose another id")
 
 
