@@ -16,15 +16,14 @@ from effectgate.policy.pack import Pack
 Exemption = tuple[str, str]
 
 
-def check(packs: Sequence[Pack], exceptions: Collection[Exemption] = ()) -> list[Fault]:
-    """Every fault between these packs, each of which has been read without one."""
+def check(packs: Sequence[Pack], catalog: Catalog, exceptions: Collection[Exemption] = ()) -> list[Fault]:
+    """Every fault between these packs, each of which has been read without one; `catalog` is of all their effects."""
     faults = list(_names(packs))
-    faults += _vouches(packs)
     if faults:
         return faults  # one id with two meanings: what follows has no answer
-    catalog = Catalog.build([effect for pack in packs for effect in pack.effects])
+    faults += _vouches(packs)
     faults += _contained(packs, catalog, frozenset(exceptions))
-    faults += _changed_examples(packs)
+    faults += _changed_examples(packs, catalog)
     return faults
 
 
@@ -77,24 +76,32 @@ class _Placed:
         return "" if host.wild or host.parameters else host.text
 
 
+# Host -> pack -> shapes for exactly that host; those of open hosts lie under the empty text.
+_ByHost = dict[str, dict[str, list[_Placed]]]
+
+
 def _contained(packs: Sequence[Pack], catalog: Catalog, exceptions: frozenset[Exemption]) -> Iterator[Fault]:
     placed = [_Placed(p, e, s) for p in packs for e in p.effects for s in catalog.shapes(e.id)]
-    by_host: dict[str, list[_Placed]] = {}
+    by_host: _ByHost = {}
     for row in placed:
-        by_host.setdefault(row.exact_host, []).append(row)
-    crowded = {host for host, rows in by_host.items() if len({row.pack.name for row in rows}) > 1}
+        by_host.setdefault(row.exact_host, {}).setdefault(row.pack.name, []).append(row)
     for row in placed:
-        near = by_host[row.exact_host] if row.exact_host in crowded else ()
-        wider = [other for other in (*near, *(by_host.get("", ()) if row.exact_host else ())) if _holds(other, row)]
-        for outer in {other.effect.id: other for other in wider}.values():
+        wider = {other.effect.id: other for other in _near(row, by_host) if _holds(other, row)}
+        for outer in wider.values():
             if (row.effect.id, outer.effect.id) not in exceptions:
                 yield _contained_fault(row, outer)
 
 
+def _near(row: _Placed, by_host: _ByHost) -> Iterator[_Placed]:
+    """The shapes of other packs that could hold this one: of its own host, and of open hosts."""
+    for host in {row.exact_host, ""}:
+        for pack, others in by_host.get(host, {}).items():
+            if pack != row.pack.name:
+                yield from others
+
+
 def _holds(outer: _Placed, inner: _Placed) -> bool:
-    return (
-        outer.effect.risk > inner.effect.risk and outer.pack is not inner.pack and contained(inner.shape, outer.shape)
-    )
+    return outer.effect.risk > inner.effect.risk and contained(inner.shape, outer.shape)
 
 
 def _contained_fault(inner: _Placed, outer: _Placed) -> Fault:
@@ -112,9 +119,9 @@ def _contained_fault(inner: _Placed, outer: _Placed) -> Fault:
 class _Examiners:
     """One examiner for each set of packs that some row is put to."""
 
-    def __init__(self, packs: Sequence[Pack]) -> None:
+    def __init__(self, packs: Sequence[Pack], catalog: Catalog) -> None:
         self._packs = packs
-        self._made: dict[frozenset[str], Examiner] = {}
+        self._made = {frozenset(pack.name for pack in packs): Examiner(catalog)}
 
     def fits(self, example: Example, names: frozenset[str]) -> bool:
         """Whether the packs of these names answer as the row expects."""
@@ -127,9 +134,9 @@ class _Examiners:
             return False
 
 
-def _changed_examples(packs: Sequence[Pack]) -> Iterator[Fault]:
+def _changed_examples(packs: Sequence[Pack], catalog: Catalog) -> Iterator[Fault]:
     """Rows that hold with their own pack and those that they name, and not with all. A row false by itself is no fault."""
-    examiners = _Examiners(packs)
+    examiners = _Examiners(packs, catalog)
     names = frozenset(pack.name for pack in packs)
     for pack in packs:
         for example in pack.examples:
