@@ -81,7 +81,7 @@ _ByHost = dict[str, dict[str, list[_Placed]]]
 
 
 def _contained(packs: Sequence[Pack], catalog: Catalog, exceptions: frozenset[Exemption]) -> Iterator[Fault]:
-    placed = [_Placed(p, e, s) for p in packs for e in p.effects for s in catalog.shapes(e.id)]
+    placed = [_Placed(p, e, s) for p in packs for e in p.effects for s in e.shapes or catalog.shapes(e.id)]
     by_host: _ByHost = {}
     for row in placed:
         by_host.setdefault(row.exact_host, {}).setdefault(row.pack.name, []).append(row)
@@ -101,7 +101,14 @@ def _near(row: _Placed, by_host: _ByHost) -> Iterator[_Placed]:
 
 
 def _holds(outer: _Placed, inner: _Placed) -> bool:
-    return outer.effect.risk > inner.effect.risk and contained(inner.shape, outer.shape)
+    if outer.effect.risk <= inner.effect.risk or _same_vouch(outer.shape, inner.shape):
+        return False
+    return contained(inner.shape, outer.shape)
+
+
+def _same_vouch(one: Shape, two: Shape) -> bool:
+    """Two vouches for one pattern, which `_vouches` has told."""
+    return one.vouch and two.vouch and one.host == two.host
 
 
 def _contained_fault(inner: _Placed, outer: _Placed) -> Fault:
