@@ -93,4 +93,8 @@ def _ipv6(text: str) -> str:
 def _shown(text: str) -> str:
     """At most 80 characters of hostile text, escaped, in quotes."""
     cut = text if len(text) <= 80 else text[:80] + "…"
-    return cut.encode("unicode_escape").decode("ascii").join("''") if not cut.isprintable() or not cut.isascii() else repr(cut)
+    return (
+        cut.encode("unicode_escape").decode("ascii").join("''")
+        if not cut.isprintable() or not cut.isascii()
+        else repr(cut)
+    )

@@ -51,6 +51,7 @@ class RequestFacts:
     websocket: bool
     encoded_slash: bool
     segments: tuple[str, ...]
+    readings: Readings
 
     def with_body(self, content: bytes | None) -> RequestFacts:
         """The same request with its body held; None says that it is there and could not be held."""
@@ -65,11 +66,6 @@ class RequestFacts:
 
     def _is_form(self) -> bool:
         return field.media_type(self.header("content-type")) == field.FORM
-
-    @cached_property
-    def readings(self) -> Readings:
-        """The readings of the path, made once."""
-        return Readings.of(self.segments)
 
     @cached_property
     def query_pairs(self) -> tuple[tuple[str, str], ...] | None:
@@ -154,6 +150,7 @@ def _assemble(
         websocket=field.is_websocket(headers),
         encoded_slash=any("%2F" in segment for segment in segments),
         segments=segments,
+        readings=Readings.of(segments),
     )
     return facts.with_body(body.content) if body.content else facts
 
@@ -174,7 +171,9 @@ def _check_host(where: Authority, scheme: str, headers: tuple[tuple[str, str], .
         raise EnvelopeError(f"The request has {len(hosts)} Host headers; exactly one is needed.")
     for text in claimed:
         if parse_authority(text, DEFAULT_PORTS[scheme]) != where:
-            raise EnvelopeError(f"The Host header does not agree with the connection, which is for {where.host}:{where.port}.")
+            raise EnvelopeError(
+                f"The Host header does not agree with the connection, which is for {where.host}:{where.port}."
+            )
 
 
 def _bytes(text: str) -> bytes:

@@ -110,7 +110,9 @@ def pairs(text: str) -> tuple[tuple[str, str], ...] | None:
     if _BAD_ESCAPE.search(text):
         return None
     try:
-        return tuple((_decode(name), _decode(value)) for name, _, value in (p.partition("=") for p in text.split("&") if p))
+        return tuple(
+            (_decode(name), _decode(value)) for name, _, value in (p.partition("=") for p in text.split("&") if p)
+        )
     except UnicodeDecodeError:
         return None
 

@@ -143,7 +143,9 @@ def _refuse_urls(text: str) -> None:
     if "://" in text:
         raise PatternError(f"host {text!r} has a scheme", "write the host alone; a shape has the key `scheme`")
     if text.startswith("["):
-        raise PatternError(f"host {text!r} is in brackets", "write an IPv6 address without brackets, in its canonical form")
+        raise PatternError(
+            f"host {text!r} is in brackets", "write an IPv6 address without brackets, in its canonical form"
+        )
     if "/" in text:
         raise PatternError(f"host {text!r} has a `/`", "write one host; networks cannot be host patterns")
     if re.search(r":[0-9]*$", text) and text.count(":") == 1:
@@ -158,13 +160,14 @@ def _check_label(text: str, label: str) -> None:
     if STAR in label or "{" in label or "}" in label:
         raise PatternError(f"host {text!r} has a fragment {label!r}", "`*` and `{name}` stand for whole labels only")
     if not _LABEL.fullmatch(label):
-        raise PatternError(f"host {text!r} has the label {label!r}", "labels are letters, digits, `-` inside, at most 63")
+        raise PatternError(
+            f"host {text!r} has the label {label!r}", "labels are letters, digits, `-` inside, at most 63"
+        )
 
 
 def _check_whole(text: str, labels: tuple[str, ...]) -> None:
-    if len(labels) == 1:
-        if labels[0] == STAR or labels[0].startswith("{"):
-            raise PatternError(f"host {text!r} is every host", "name the service's own domain")
+    if len(labels) == 1 and (labels[0] == STAR or labels[0].startswith("{")):
+        raise PatternError(f"host {text!r} is every host", "name the service's own domain")
     if labels[-1] == STAR or labels[-1].startswith("{"):
         raise PatternError(f"host {text!r} leaves its top domain open", "end the pattern in a literal domain")
     if _NUMERIC.fullmatch(labels[-1]):

@@ -38,6 +38,8 @@ class Segment:
     def value(self, text: str, fold: bool = False) -> str | None:
         """What `{name}` takes of a segment (a literal takes the empty text), or None where it does not match."""
         prefix, suffix, seen = self.prefix, self.suffix, text
+        if not (prefix or suffix):
+            return text if self.name and text else "" if not (self.name or text) else None
         if fold:
             prefix, suffix, seen = prefix.casefold(), suffix.casefold(), text.casefold()
         if not self.name:
@@ -95,7 +97,9 @@ class PathPattern:
                 raise PatternError(f"path {text!r} has a parameter beside `*` in one segment", "put a `/` between them")
             return cls(text, tuple(_segment(text, p) for p in parts), tail, None, frozenset(names), fold)
         if names:
-            raise PatternError(f"path {text!r} has a parameter beside a `*` that is not last", "write {name} for each segment")
+            raise PatternError(
+                f"path {text!r} has a parameter beside a `*` that is not last", "write {name} for each segment"
+            )
         return cls(text, (), None, tuple(text.split("*")), frozenset(), fold)
 
     def match(self, segments: tuple[str, ...]) -> dict[str, str] | None:
@@ -111,9 +115,12 @@ class PathPattern:
             return None
         out: dict[str, str] = {}
         for pattern, segment in zip(self.segments, segments, strict=False):
-            if (value := pattern.value(segment, fold)) is None:
+            if not (pattern.name or fold):  # the common case, without a call
+                if pattern.prefix != segment:
+                    return None
+            elif (value := pattern.value(segment, fold)) is None:
                 return None
-            if pattern.name:
+            elif pattern.name:
                 out[pattern.name] = value
         if self.tail:
             first = segments[count]
@@ -172,9 +179,13 @@ def _check_text(text: str) -> None:
     if not text.isprintable() or "\\" in text:
         raise PatternError(f"path {text!r} has a character no request may have", "write the decoded text of the path")
     if _ESCAPE.search(text):
-        raise PatternError(f"path {text!r} has a percent-escape", "write the decoded character; only `%2F` stays escaped")
+        raise PatternError(
+            f"path {text!r} has a percent-escape", "write the decoded character; only `%2F` stays escaped"
+        )
     if any(part in (".", "..") for part in text.split("/")):
-        raise PatternError(f"path {text!r} has a dot segment", "no request with one is ever admitted; write the plain path")
+        raise PatternError(
+            f"path {text!r} has a dot segment", "no request with one is ever admitted; write the plain path"
+        )
     if "**" in text:
         raise PatternError(f"path {text!r} has `**`", "one `*` already crosses `/`")
 
@@ -185,7 +196,9 @@ def _segment(text: str, part: str) -> Segment:
     if len(found) > 1:
         raise PatternError(f"path {text!r} has two parameters in one segment", "bind one and write the rest as text")
     if "{" in rest or "}" in rest:
-        raise PatternError(f"path {text!r} has a stray brace in {part!r}", "a parameter is {name}: a letter, then a-z, 0-9, _")
+        raise PatternError(
+            f"path {text!r} has a stray brace in {part!r}", "a parameter is {name}: a letter, then a-z, 0-9, _"
+        )
     if not found:
         return Segment(part)
     return Segment(part[: found[0].start()], found[0].group(1), part[found[0].end() :])

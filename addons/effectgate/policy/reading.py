@@ -24,23 +24,26 @@ Bindings = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """`edges[i]` lists (segment text, next position); the last position is the end. `plain` alone where only letters can fold."""
+    """`edges[i]` lists (segment text, next position); the last position is the end. Where only letters can fold (`linear`),
+    `folded` is the one reading beside `plain`, and there are no edges."""
 
     plain: tuple[str, ...]
+    folded: tuple[str, ...]
     edges: tuple[tuple[tuple[str, int], ...], ...]
     linear: bool
 
     @classmethod
     def of(cls, segments: tuple[str, ...]) -> Readings:
         """The readings of decoded segments (`%2F` kept in them)."""
-        if all(text and ";" not in text and ENCODED_SLASH not in text for text in segments):
-            return cls(segments, (), True)
+        folded = tuple(map(str.casefold, segments))
+        if "" not in segments and not any(";" in text or ENCODED_SLASH in text for text in segments):
+            return cls(segments, folded, (), True)
         edges: list[tuple[tuple[str, int], ...]] = []
         for segment in segments:
             pieces = segment.split(ENCODED_SLASH)
             first, last = len(edges), len(edges) + len(pieces)
             edges.extend(tuple(_runs(pieces, at, first, last)) for at in range(len(pieces)))
-        return cls(segments, tuple(edges), False)
+        return cls(segments, folded, tuple(edges), False)
 
     def matches(self, pattern: PathPattern) -> bool:
         """Whether some reading matches, letters folded."""
@@ -68,7 +71,7 @@ class Readings:
         current: set[tuple[int, Bindings]] = {(at, ()) for at in self._settle({0})}
         for segment in pattern.segments:
             taken = {
-                (after, bound + ((segment.name, value),) if keep and segment.name else bound)
+                (after, (*bound, (segment.name, value)) if keep and segment.name else bound)
                 for at, bound in current
                 for label, target in self._out(at)
                 for value in _values(segment, label)
@@ -103,9 +106,8 @@ class Readings:
         end = len(self.edges)
         while todo:
             at, states = todo.pop()
-            if at == end and _accepts(programs[0], states[0]):
-                if not any(_accepts(p, s) for p, s in zip(programs[1:], states[1:], strict=True)):
-                    return True
+            if at == end and _escaped(programs, states):
+                return True
             for state in self._next(at, states, programs):
                 if state not in seen:
                     seen.add(state)
@@ -155,3 +157,9 @@ def _values(segment: Segment, label: str) -> Iterator[str]:
 
 def _accepts(program: language.Program, states: States) -> bool:
     return len(program) in states
+
+
+def _escaped(programs: Sequence[language.Program], states: Sequence[States]) -> bool:
+    """Whether the first accepts and none of the others does."""
+    first, *others = (_accepts(program, state) for program, state in zip(programs, states, strict=True))
+    return first and not any(others)

@@ -24,7 +24,9 @@ _SLASH = re.compile("%2f", re.IGNORECASE)
 def split_target(raw: bytes) -> tuple[str, str | None]:
     """Path and query of an origin-form target; the empty path is `/`. EnvelopeError for a fragment or a byte outside ASCII."""
     if not _VISIBLE.fullmatch(raw):
-        raise EnvelopeError("The request target has a space, a control character or a byte outside ASCII; percent-encode it.")
+        raise EnvelopeError(
+            "The request target has a space, a control character or a byte outside ASCII; percent-encode it."
+        )
     text = raw.decode("ascii")
     if "#" in text:
         raise EnvelopeError("The request target has a fragment; a client keeps that to itself.")

@@ -30,7 +30,9 @@ class ValuePattern:
         if not found:
             return cls(text, tuple(text.split("*")))
         if len(found) > 1 or "*" in text:
-            raise PatternError(f"value {text!r} has a parameter beside another or beside `*`", "bind one {name} and literal text")
+            raise PatternError(
+                f"value {text!r} has a parameter beside another or beside `*`", "bind one {name} and literal text"
+            )
         return cls(text, (text[: found[0].start()], text[found[0].end() :]), found[0].group(1))
 
     @property

@@ -1,0 +1,71 @@
+"""Containment of shapes: the sets of requests that two shapes match, compared exactly (design.md section 2, rule 2).
+
+The sets are of method, scheme, port, host, path and discriminators; `query_only`, `absent`, `body` and `encoded_slash` are no part.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from effectgate.policy import language
+from effectgate.policy.effect import GraphQL, Patterns, Shape
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def contained(part: Shape, whole: Shape) -> bool:
+    """Whether every request that `part` matches is matched by `whole`."""
+    return (
+        part.scheme == whole.scheme
+        and part.ports <= whole.ports
+        and _methods_within(part, whole)
+        and part.path.included(whole.path)
+        and part.host.included(whole.host)
+        and all(_patterns_within(mine, its) for mine, its in zip(_carriers(part), _carriers(whole), strict=True))
+        and _graphql_within(part.graphql, whole.graphql)
+    )
+
+
+def strictly_contained(part: Shape, whole: Shape) -> bool:
+    """Contained, and not the same set."""
+    return contained(part, whole) and not contained(whole, part)
+
+
+def overlaps(one: Shape, two: Shape) -> bool:
+    """Whether some request could match both; discriminators of one name overlap where their patterns do."""
+    return (
+        one.scheme == two.scheme
+        and bool(one.ports & two.ports)
+        and (not one.methods or not two.methods or bool(one.methods & two.methods))
+        and one.host.intersects(two.host)
+        and one.path.intersects(two.path)
+        and all(_patterns_meet(mine, its) for mine, its in zip(_carriers(one), _carriers(two), strict=True))
+    )
+
+
+def _methods_within(part: Shape, whole: Shape) -> bool:
+    return not whole.methods or (bool(part.methods) and part.methods <= whole.methods)
+
+
+def _carriers(shape: Shape) -> tuple[Patterns, ...]:
+    return shape.query, shape.headers, shape.form, shape.json
+
+
+def _patterns_within(mine: Patterns, its: Patterns) -> bool:
+    return all(
+        name in mine and all(language.included(p.program(), [w.program() for w in wanted]) for p in mine[name])
+        for name, wanted in its.items()
+    )
+
+
+def _patterns_meet(mine: Patterns, its: Patterns) -> bool:
+    return all(
+        any(language.intersects(a.program(), b.program()) for a in mine[name] for b in its[name])
+        for name in mine.keys() & its.keys()
+    )
+
+
+def _graphql_within(part: GraphQL | None, whole: GraphQL | None) -> bool:
+    if whole is None or part is None:
+        return whole is None
+    fields_within = not whole.fields or (bool(part.fields) and set(part.fields) <= set(whole.fields))
+    return part.operation == whole.operation and fields_within
