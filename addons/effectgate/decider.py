@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import time
 from dataclasses import dataclass
 from datetime import datetime
 
 from effectgate.policy.facts import RequestFacts
 from effectgate.policy.grant import Grant
 from effectgate.policy.rulebook import Decide, Rulebook
+from effectgate.policy.sentence import no_grant
 from effectgate.policy.verdict import Verdict
 from effectgate.policy.vocabulary import Decision, Reason
 from effectgate.receipts.limits import Exhausted
@@ -31,6 +34,7 @@ class Ruling:
     grant: Grant | None
     reservation: Reservation | None = None
     fault: BaseException | None = None  # why the verdict is PDP_ERROR; for the operator, never for the agent
+    seconds: float = 0.0  # how long deciding took
 
 
 class Decider:
@@ -46,6 +50,11 @@ class Decider:
         self, principal: str, facts: RequestFacts, now: datetime, credentials: frozenset[str] = NO_CREDENTIALS
     ) -> Ruling:
         """The verdict on a request, its limits reserved where it is an ALLOW."""
+        began = time.perf_counter()
+        ruling = self._ruled(principal, facts, now, credentials)
+        return dataclasses.replace(ruling, seconds=time.perf_counter() - began)
+
+    def _ruled(self, principal: str, facts: RequestFacts, now: datetime, credentials: frozenset[str]) -> Ruling:
         rules, grant = self.rules, self.rules.grants.get(principal)
         try:
             with self._watchdog.guard():
@@ -57,6 +66,8 @@ class Decider:
                     ports=rules.ports,
                     credentials=credentials,
                 )
+            if grant is None and verdict.reason_code is Reason.NO_POLICY_DEFINED:
+                verdict = dataclasses.replace(verdict, reason=no_grant(principal))
             return self._limited(_well_formed(verdict), rules, grant, facts, now)
         except asyncio.CancelledError:
             raise
@@ -66,8 +77,10 @@ class Decider:
     def _limited(
         self, verdict: Verdict, rules: Rulebook, grant: Grant | None, facts: RequestFacts, now: datetime
     ) -> Ruling:
-        if not verdict.allowed or grant is None:
+        if not verdict.allowed:
             return Ruling(verdict, rules, grant)
+        if grant is None:
+            raise VerdictError("the decision allowed what no grant holds")
         held = self._ledger.reserve(grant.principal, grant.limits, upload_size(facts), now)
         if isinstance(held, Exhausted):
             spent = Verdict(

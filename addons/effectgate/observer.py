@@ -18,7 +18,7 @@ class Observer(Protocol):
     def committed(self, seconds: float) -> None:
         """One receipt is durable, after so many seconds of waiting for it."""
 
-    def completed(self, principal: str, effect: str, outcome: Outcome) -> None:
+    def completed(self, principal: str, effect: str | None, outcome: Outcome) -> None:
         """An allowed request has ended."""
 
     def remaining(self, principal: str, left: Mapping[str, int]) -> None:
@@ -34,7 +34,7 @@ class Blind:
     def committed(self, seconds: float) -> None:
         """Nothing."""
 
-    def completed(self, principal: str, effect: str, outcome: Outcome) -> None:
+    def completed(self, principal: str, effect: str | None, outcome: Outcome) -> None:
         """Nothing."""
 
     def remaining(self, principal: str, left: Mapping[str, int]) -> None:

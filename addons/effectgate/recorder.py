@@ -72,5 +72,3 @@ class Recorder:
 def _tell(late: Late, future: Future[Sealed]) -> None:
     if not future.cancelled() and future.exception() is None:
         late(future.result())
-
-

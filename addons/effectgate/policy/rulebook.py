@@ -7,18 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from effectgate.policy.catalog import Catalog
+from effectgate.policy.decision import DEFAULT_PORTS
 from effectgate.policy.facts import RequestFacts
-from effectgate.policy.grant import EffectIndex, Grant, grant_of
+from effectgate.policy.grant import Grant
 from effectgate.policy.verdict import Verdict
-
-DEFAULT_PORTS = frozenset({80, 443})
-
-
-class Recogniser(EffectIndex, Protocol):
-    """What the boundary needs of a catalogue."""
-
-    def inspect_bytes(self, facts: RequestFacts) -> int:
-        """How many bytes of the body the candidate shapes ask to hold; 0 for none."""
 
 
 class Decide(Protocol):
@@ -26,7 +19,7 @@ class Decide(Protocol):
 
     def __call__(
         self,
-        catalog: Recogniser,
+        catalog: Catalog,
         grant: Grant,
         facts: RequestFacts,
         *,
@@ -41,13 +34,13 @@ class Decide(Protocol):
 class Rulebook:
     """Catalogue, grants by principal, and `network.ports`."""
 
-    catalog: Recogniser
+    catalog: Catalog
     grants: Mapping[str, Grant] = field(default_factory=dict)
     ports: frozenset[int] = DEFAULT_PORTS
 
     def grant(self, principal: str) -> Grant:
         """The grant of a principal, empty where it has none."""
-        return self.grants.get(principal) or grant_of(principal, (), self.catalog)
+        return self.grants.get(principal) or Grant(principal, {})
 
     def granted(self, principal: str, now: datetime) -> bool:
         """Whether the principal holds a grant that is neither empty nor expired."""

@@ -23,9 +23,7 @@ class CanonicalError(ValueError):
 
 
 # `json` sorts keys by code point, RFC 8785 by UTF-16 code unit. They agree on ASCII, so only other keys take the slow way.
-_encode_ascii_keys = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False
-).encode
+_encode_ascii_keys = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False).encode
 
 
 def canonical(value: object) -> bytes:
@@ -76,7 +74,7 @@ def _checked(value: object, depth: int) -> bool:
     if kind is dict:
         return _checked_members(value, depth - 1)  # type: ignore[arg-type]
     if kind is list or kind is tuple:
-        return all([_checked(item, depth - 1) for item in value])  # type: ignore[attr-defined]
+        return False not in [_checked(item, depth - 1) for item in value]  # type: ignore[attr-defined]
     raise CanonicalError("number" if kind is float else "type", f"{kind.__name__} has no canonical form")
 
 

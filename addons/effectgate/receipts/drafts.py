@@ -32,7 +32,9 @@ def decision(
     )
 
 
-def completion(*, timestamp: str, allowed: Draft, receipt_id: str, principal: str, output: Mapping[str, object]) -> Draft:
+def completion(
+    *, timestamp: str, allowed: Draft, receipt_id: str, principal: str, output: Mapping[str, object]
+) -> Draft:
     """The receipt that closes an ALLOW: bound to it by decision id and by receipt id. It decides nothing, so `verdict` is empty."""
     return Draft(
         "completion",

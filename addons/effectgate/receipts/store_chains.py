@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from effectgate.receipts.canonical import canonical
+from effectgate.receipts.chain import SUPERVISOR
 from effectgate.receipts.head import Head, HeadError, head_of, read_head
 from effectgate.receipts.record import Draft, Kind, Place, RecordError, Sealed, read_receipt, seal
 from effectgate.receipts.store import Signer, StoreError
-
-SUPERVISOR: Final = "supervisor"
 
 # How far back from the end of the file a writer's last receipt is looked for; other writers' rows may follow it.
 TAIL_ROWS: Final = 10_000

@@ -111,7 +111,9 @@ def publish(trust: Path, key: SigningKey) -> None:
     if any(entry["key_id"] == key.key_id for entry in entries):
         return
     if entries and not key.new:
-        raise TrustError(f"{trust} does not list {key.key_id}, the key that signs here; restore either from your backup")
+        raise TrustError(
+            f"{trust} does not list {key.key_id}, the key that signs here; restore either from your backup"
+        )
     entries.append({"key_id": key.key_id, "algorithm": "ed25519", "public_key": key.public_hex})
     text = json.dumps({"version": 1, "keys": entries}, indent=2) + "\n"
     scratch = trust.with_name(f".{trust.name}.{secrets.token_hex(4)}")

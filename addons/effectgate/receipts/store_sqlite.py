@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from effectgate.receipts.head import Head, HeadError, head_of, read_head
-from effectgate.receipts.record import Draft, Place, Sealed, seal
+from effectgate.receipts.record import Draft, Sealed, seal
 from effectgate.receipts.store import Signer, Spend, StoreError
 from effectgate.receipts.store_chains import enrol, place_after
 from effectgate.receipts.store_file import FILE_NAME, open_for_writing, require_space
@@ -143,10 +144,8 @@ class SqliteStore:
     def _forget(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            try:
+            with contextlib.suppress(sqlite3.Error):  # nothing is lost: what was not committed has been refused
                 connection.close()
-            except sqlite3.Error:
-                pass  # nothing is lost: what was not committed has been refused
 
 
 def _spend(connection: sqlite3.Connection, group: Sequence[Entry]) -> None:
