@@ -81,7 +81,9 @@ def test_flipping_a_signed_member_breaks_the_signature(name: str) -> None:
 def test_flipping_any_member_breaks_the_content_address(name: str) -> None:
     receipt = json.loads(SEALED.body)
     value = receipt[name]
-    receipt[name] = value + 1 if isinstance(value, int) else {**value, "x": 1} if isinstance(value, dict) else value + "x"
+    receipt[name] = (
+        value + 1 if isinstance(value, int) else {**value, "x": 1} if isinstance(value, dict) else value + "x"
+    )
     with pytest.raises(RecordError) as fault:
         read_receipt(canonical(receipt))
     assert fault.value.kind == "edit"

@@ -77,12 +77,12 @@ def remove_the_genesis(store: sqlite3.Connection) -> None:
 
 
 def remove_a_whole_writer(store: sqlite3.Connection) -> None:
-    store.execute("DELETE FROM receipts WHERE body LIKE '%\"writer\":\"worker-1\"}'")
+    store.execute('DELETE FROM receipts WHERE body LIKE \'%"writer":"worker-1"}\'')
     store.execute("DELETE FROM heads WHERE writer = 'worker-1'")
 
 
 def remove_the_supervisor(store: sqlite3.Connection) -> None:
-    store.execute("DELETE FROM receipts WHERE body LIKE '%\"writer\":\"supervisor\"}'")
+    store.execute('DELETE FROM receipts WHERE body LIKE \'%"writer":"supervisor"}\'')
     store.execute("DELETE FROM heads WHERE writer = 'supervisor'")
 
 

@@ -18,7 +18,9 @@ class DenialGroup:
     """
 
     principal: str
-    effects: tuple[str, ...]  # the first proposal and what must be granted beside it; empty where no effect names the request
+    effects: tuple[
+        str, ...
+    ]  # the first proposal and what must be granted beside it; empty where no effect names the request
     risk: str
     reason_code: str
     first: str

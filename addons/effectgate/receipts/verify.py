@@ -157,7 +157,9 @@ class _Walk:
             return
         check = self._trust.get(head.key_id)
         if check is None:
-            yield Fault("untrusted key", 0, "", f"the head of {head.writer} is signed by {head.key_id}, which is not trusted")
+            yield Fault(
+                "untrusted key", 0, "", f"the head of {head.writer} is signed by {head.key_id}, which is not trusted"
+            )
         elif not head.genuine(check):
             yield Fault("head", 0, "", f"the signature of the head of {head.writer} does not hold")
 
@@ -169,7 +171,9 @@ class _Walk:
         elif chain.writer != SUPERVISOR and not named:
             yield Fault("missing genesis", 0, "", f"the supervisor's chain names no genesis of {chain.writer}")
         elif chain.writer != SUPERVISOR and chain.genesis != named:
-            yield Fault("missing genesis", 0, "", f"{chain.writer} does not begin with the genesis that its supervisor names")
+            yield Fault(
+                "missing genesis", 0, "", f"{chain.writer} does not begin with the genesis that its supervisor names"
+            )
 
 
 def _whatever(body: bytes) -> Mapping[str, object]:
