@@ -13,7 +13,7 @@ from effectgate.policy.example import Example
 from effectgate.policy.fault import Fault
 from effectgate.policy.host import HostPattern
 from effectgate.policy.pack_draft import EffectDraft, PackDraft, RawTable, read_draft
-from effectgate.policy.pack_file import EffectTable, ExampleTable, LowersTable, MatchesTable, ShapeTable
+from effectgate.policy.pack_file import ExampleTable, LowersTable, MatchesTable, ShapeTable
 from effectgate.policy.pack_rules import bound_names, effect_faults
 from effectgate.policy.path import PathPattern
 from effectgate.policy.site import Sites
@@ -59,15 +59,13 @@ def read_pack(document: Document, name: str, sites: Sites) -> tuple[Pack | None,
 
 def _head_faults(document: Document, draft: PackDraft, name: str) -> Iterator[Fault]:
     if draft.head is not None and draft.head.plugin.name != name:
-        message = f"the pack {draft.head.plugin.name} lies in {name}.toml"
+        message = f"the pack {draft.head.plugin.name} lies in the file {name}.toml"
         yield document.fault(("plugin", "name"), message, f"name the file {draft.head.plugin.name}.toml")
     first: dict[str, KeyPath] = {}
     for effect in draft.effects:
-        if effect.table is None:
-            continue
-        before = first.setdefault(effect.table.id, effect.path)
-        if before != effect.path:
-            message = f"the id {effect.table.id} was already given on line {document.line_of(before)}"
+        local = effect.raw.get("id")
+        if isinstance(local, str) and (before := first.setdefault(local, effect.path)) != effect.path:
+            message = f"the id {local} was already given on line {document.line_of(before)}"
             yield document.fault((*effect.path, "id"), message, "choose another id")
 
 
@@ -96,10 +94,10 @@ def _effect(pack: str, draft: EffectDraft, sites: Sites) -> tuple[Effect, tuple[
     return effect, tuple(row for row, _ in shapes)
 
 
-def _read[T: EffectTable | LowersTable | MatchesTable](table: T | None) -> T:
-    if table is None:
+def _read[T](part: T | None) -> T:
+    if part is None:
         raise ValueError("an effect is built only from a file without faults")
-    return table
+    return part
 
 
 def table_digest(pack: str, raw: RawTable) -> str:
@@ -141,16 +139,17 @@ def _shapes(table: ShapeTable, sites: Sites) -> Iterator[Shape]:
         ports = frozenset(table.ports) if table.ports else _SCHEME_PORTS[table.scheme]
         yield _shape(table, table.host, ports, table.ports is not None, "")
         return
-    for host, site_ports in sites.hosts(table.host).items():
-        yield _shape(table, HostPattern.parse(host), site_ports, True, table.host[1:])
+    site = _read(table.host)
+    for host, site_ports in sites.hosts(site).items():
+        yield _shape(table, HostPattern.parse(host), site_ports, True, site[1:])
 
 
 def _shape(table: ShapeTable, host: HostPattern, ports: frozenset[int], explicit: bool, site: str) -> Shape:
-    fold = table.ignore_case is True
+    fold, path = table.ignore_case is True, _read(table.path)
     return Shape(
-        methods=frozenset(table.method),
+        methods=frozenset(_read(table.method)),
         host=host,
-        path=PathPattern.parse(table.path.text, True) if fold else table.path,
+        path=PathPattern.parse(path.text, True) if fold else path,
         scheme=table.scheme,
         ports=ports,
         ports_explicit=explicit,

@@ -38,6 +38,11 @@ class EffectDraft:
         """The key path of one row of `matches.http`."""
         return (*self.path, "matches", "http", row)
 
+    def written_in_shape(self, row: int, key: str) -> bool:
+        """Whether a row of `matches.http` has a key, readable or not."""
+        matches = cast(Mapping[str, list[RawTable]], self.raw["matches"])
+        return key in matches["http"][row]
+
     def written(self, table: str, key: str) -> bool:
         """Whether a key of an inner table has anything in it, readable or not."""
         inner = self.raw.get(table)

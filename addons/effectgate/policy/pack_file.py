@@ -84,11 +84,11 @@ class GraphQLTable(Table):
 
 
 class ShapeTable(Table):
-    """One entry of `matches.http`."""
+    """One entry of `matches.http`. `method`, `host` and `path` must be written; None stands for one that cannot be read."""
 
-    method: Methods
-    host: Host
-    path: Path
+    method: Methods | None = None
+    host: Host | None = None
+    path: Path | None = None
     scheme: Literal["https", "http"] = "https"
     ports: Ports | None = None
     query: dict[str, Values] = Field(default_factory=dict)

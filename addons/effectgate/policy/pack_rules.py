@@ -11,7 +11,7 @@ from effectgate.policy.host import HostPattern
 from effectgate.policy.pack_draft import EffectDraft
 from effectgate.policy.pack_file import ShapeTable
 from effectgate.policy.value import ValuePattern
-from effectgate.policy.vocabulary import NETWORK_OPERATIONS, SINKS, Risk
+from effectgate.policy.vocabulary import NETWORK_OPERATIONS, RISKS, SINKS, Risk
 
 Found = Iterator[tuple[KeyPath, str, str]]
 
@@ -29,7 +29,7 @@ def effect_faults(document: Document, draft: EffectDraft) -> Iterator[Fault]:
 
 def bound_names(shape: ShapeTable) -> Counter[str]:
     """How often a match of the shape binds each parameter; a discriminator counts where all its patterns bind it."""
-    out = Counter(shape.path.parameters)
+    out = Counter(shape.path.parameters if shape.path is not None else ())
     if isinstance(shape.host, HostPattern):
         out.update(shape.host.parameters)
     for patterns in (shape.query, shape.headers, shape.form, shape.json_):
@@ -57,12 +57,20 @@ def _network(draft: EffectDraft) -> Found:
             yield (*draft.path, table, key), "the effect reaches hosts and lists no operation that can", fix
 
 
+def _shape_keys(draft: EffectDraft) -> Found:
+    for row, shape in draft.shapes:
+        for key in ("method", "host", "path"):
+            if key not in shape.model_fields_set and not draft.written_in_shape(row, key):
+                yield (*draft.shape_path(row), key), f"the key {key} is missing", f"add the key {key}"
+
+
 def _hosts(draft: EffectDraft) -> Found:
     if draft.lowers is None:
         return
     for row, shape in draft.shapes:
-        if not any(_covers(host, shape.host) for host in draft.lowers.hosts):
-            text = shape.host if isinstance(shape.host, str) else shape.host.text
+        host = shape.host
+        if host is not None and not any(_covers(allowed, host) for allowed in draft.lowers.hosts):
+            text = host if isinstance(host, str) else host.text
             yield (
                 (*draft.shape_path(row), "host"),
                 f"the host {text} is outside lowers.hosts",
@@ -96,18 +104,21 @@ def _recognised(draft: EffectDraft) -> Found:
 
 
 def _methods(draft: EffectDraft) -> Found:
-    plain = PLAIN_METHODS.get(draft.table.risk) if draft.table is not None else None
-    if draft.table is None or plain is None:
+    risk = RISKS.get(str(draft.raw.get("risk")))
+    plain = PLAIN_METHODS.get(risk) if risk is not None else None
+    if risk is None or plain is None:
         return
     for row, shape in draft.shapes:
-        others = [method for method in shape.method if method not in plain]
-        if others and not shape.because:
-            message = f"an effect of risk {draft.table.risk.word} matches {others[0]}"
+        others = [method for method in shape.method or () if method not in plain]
+        if others and not draft.written_in_shape(row, "because"):
+            message = f"an effect of risk {risk.word} matches {others[0]}"
             yield (*draft.shape_path(row), "method"), message, 'raise the risk, or say why with because = "…"'
 
 
 def _parameters(draft: EffectDraft) -> Found:
     for row, shape in draft.shapes:
+        if shape.host is None or shape.path is None:
+            continue
         path, bound = draft.shape_path(row), bound_names(shape)
         for name in sorted(name for name, times in bound.items() if times > 1):
             yield path, f"the shape binds {{{name}}} twice", "give each {name} its own name"
@@ -126,7 +137,7 @@ def _tenants(draft: EffectDraft) -> Found:
     tenants = sorted({name for _, shape in draft.shapes for name in shape.tenant})
     for row, shape in draft.shapes:
         bound = bound_names(shape)
-        for name in tenants:
+        for name in tenants if shape.host is not None and shape.path is not None else ():
             if name not in bound:
                 path = (*draft.shape_path(row), "tenant") if name in shape.tenant else draft.shape_path(row)
                 message = f"the tenant parameter {name} is not bound by this shape"
@@ -146,6 +157,7 @@ def _tool_parameters(draft: EffectDraft) -> Found:
 _RULES: tuple[Callable[[EffectDraft], Found], ...] = (
     _operations,
     _network,
+    _shape_keys,
     _hosts,
     _sinks,
     _recognised,

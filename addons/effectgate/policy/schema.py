@@ -92,7 +92,7 @@ def _words(model: type[Table], loc: KeyPath, detail: ErrorDetails) -> tuple[str,
     if kind == "extra_forbidden":
         return _unknown_key(str(loc[-1]), keys_at(model, loc[:-1]))
     if kind == "missing":
-        return f"the key {loc[-1]} is missing", f"add {loc[-1]}"
+        return f"the key {loc[-1]} is missing", f"add the key {loc[-1]}"
     if kind == "literal_error":
         return _not_one_of(given, context["expected"])
     if kind in _TYPES:

@@ -107,7 +107,8 @@ def _port(value: int) -> int:
     return value
 
 
-def _filled[T](value: list[T]) -> list[T]:
+def filled[T](value: list[T]) -> list[T]:
+    """The list where it has an item."""
     if not value:
         raise PatternError("the list is empty", "name at least one, or leave the key out")
     return value
@@ -172,16 +173,16 @@ RiskWord = Annotated[Risk, PlainValidator(choice("a risk", RISKS))]
 LevelWord = Annotated[Level, PlainValidator(choice("a level", LEVELS))]
 Operation = Annotated[str, PlainValidator(choice("an operation", {word: word for word in OPERATIONS}))]
 Sink = Annotated[str, PlainValidator(choice("a sink", {word: word for word in SINKS}))]
-Methods = Annotated[list[Annotated[str, AfterValidator(_method)]], BeforeValidator(listed), AfterValidator(_filled)]
+Methods = Annotated[list[Annotated[str, AfterValidator(_method)]], BeforeValidator(listed), AfterValidator(filled)]
 FieldName = Annotated[str, AfterValidator(_field_name)]
 Size = Annotated[int, PlainValidator(_size)]
-Ports = Annotated[list[Annotated[int, AfterValidator(_port)]], AfterValidator(_filled)]
+Ports = Annotated[list[Annotated[int, AfterValidator(_port)]], AfterValidator(filled)]
 Host = Annotated[HostPattern | str, PlainValidator(_host)]
 Path = Annotated[PathPattern, PlainValidator(_path)]
 Tool = Annotated[str, AfterValidator(_tool)]
 Command = Annotated[str, AfterValidator(_command)]
 Fold = Annotated[frozenset[str] | bool, PlainValidator(_ignore_case)]
 Values = Annotated[
-    list[Annotated[ValuePattern, PlainValidator(_value_pattern)]], BeforeValidator(listed), AfterValidator(_filled)
+    list[Annotated[ValuePattern, PlainValidator(_value_pattern)]], BeforeValidator(listed), AfterValidator(filled)
 ]
 Headers = Annotated[dict[FieldName, Values], BeforeValidator(_distinct)]
