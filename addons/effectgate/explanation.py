@@ -108,14 +108,16 @@ def _headers(value: object) -> Headers:
     pairs = value.items() if isinstance(value, dict) else value
     if not isinstance(pairs, Iterable) or isinstance(pairs, str):
         raise QuestionError("headers is not an object")
-    out: list[tuple[str, str]] = []
-    for pair in pairs:
-        name, held = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
-        values = held if isinstance(held, list) else [held]
-        if not isinstance(name, str) or not all(isinstance(one, str) for one in values):
-            raise QuestionError("headers has something that is not a text")
-        out += [(name, one) for one in values]
-    return tuple(out)
+    return tuple((name, one) for pair in pairs for name, held in [_pair(pair)] for one in held)
+
+
+def _pair(pair: object) -> tuple[str, list[str]]:
+    name, held = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
+    values = held if isinstance(held, list) else [held]
+    texts = [one for one in values if isinstance(one, str)]
+    if not isinstance(name, str) or len(texts) != len(values):
+        raise QuestionError("headers has something that is not a text")
+    return name, texts
 
 
 def verdict_json(verdict: Verdict) -> dict[str, object]:

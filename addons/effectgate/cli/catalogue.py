@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,6 +41,20 @@ class Catalogue:
         except UnknownEffectError as error:
             raise CommandError(error.message, error.fix) from error
 
+    def grants(self) -> Mapping[str, Grant]:
+        """The grants of `grants.yaml`, by principal."""
+        from effectgate.app.reading import read_grants
+
+        return read_grants(self.settings, self.library, datetime.now(UTC)).by_principal
+
+    def grant_of_agent(self, name: str) -> Grant:
+        """The grant of one agent."""
+        grants = self.grants()
+        if name not in grants:
+            known = ", ".join(grants) or "none"
+            raise CommandError(f"there is no agent {name} in {self.settings.grants}", f"its agents are: {known}")
+        return grants[name]
+
 
 def open_catalogue(
     config: Path | None, packs: Iterable[Path] | None = None, sites: Iterable[str] | None = None
@@ -58,7 +73,9 @@ def _sites(options: Iterable[str]) -> dict[str, list[str]]:
     for option in options:
         name, equals, host = option.partition("=")
         if not equals or not name or not host:
-            raise CommandError(f"--site {option!r} is not NAME=HOST", "write --site kubernetes=k8s.example.internal:6443")
+            raise CommandError(
+                f"--site {option!r} is not NAME=HOST", "write --site kubernetes=k8s.example.internal:6443"
+            )
         out.setdefault(name.removeprefix("@"), []).append(host)
     return out
 
