@@ -13,8 +13,8 @@ import typer
 from effectgate.cli.output import CommandError
 
 if TYPE_CHECKING:
+    from effectgate.app.reading import Policy
     from effectgate.config import Settings
-    from effectgate.packs_io import Library
     from effectgate.policy.grant import Grant
 
 PacksOption = Annotated[
@@ -27,17 +27,17 @@ SiteOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The settings of a command and the library that they lead to."""
+    """The settings of a command and the policy that they lead to."""
 
     settings: Settings
-    library: Library
+    policy: Policy
 
     def grant_of_ids(self, ids: Iterable[str]) -> Grant:
         """The grant of bare ids: no ceiling, limit or expiry."""
         from effectgate.policy.grant import UnknownEffectError, grant_of_ids
 
         try:
-            return grant_of_ids(self.library.catalog, ids)
+            return grant_of_ids(self.policy.catalog, ids)
         except UnknownEffectError as error:
             raise CommandError(error.message, error.fix) from error
 
@@ -45,7 +45,7 @@ class Catalogue:
         """The grants of `grants.yaml`, by principal."""
         from effectgate.app.reading import read_grants
 
-        return read_grants(self.settings, self.library, datetime.now(UTC)).by_principal
+        return read_grants(self.settings, self.policy, datetime.now(UTC)).by_principal
 
     def grant_of_agent(self, name: str) -> Grant:
         """The grant of one agent."""
@@ -60,12 +60,12 @@ def open_catalogue(
     config: Path | None, packs: Iterable[Path] | None = None, sites: Iterable[str] | None = None
 ) -> Catalogue:
     """Read settings and packs; the packs of the repository we stand in are among them unless `packs` names others."""
-    from effectgate.app.reading import Override, read_library
+    from effectgate.app.reading import Override, read_policy
     from effectgate.config import load_settings
 
     settings = load_settings(config)
     override = Override(tuple(packs or ()), _sites(sites or ()), local=True)
-    return Catalogue(settings, read_library(settings, override))
+    return Catalogue(settings, read_policy(settings, override))
 
 
 def _sites(options: Iterable[str]) -> dict[str, list[str]]:

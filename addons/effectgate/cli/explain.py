@@ -47,7 +47,7 @@ def explain(
     question = None if batch else _question(method or "", url or "", header or [], data)
     catalogue = open_catalogue(config, packs, site)
     grant = catalogue.grant_of_ids(read_ids(effects or "")) if agent is None else catalogue.grant_of_agent(agent)
-    explainer = Explainer(catalogue.library.catalog, frozenset(catalogue.settings.written.network.ports))
+    explainer = Explainer(catalogue.policy.catalog, frozenset(catalogue.settings.written.network.ports))
     if question is None:
         return _batch(explainer, catalogue, grant)
     return _one(explainer.explain(question, grant, datetime.now(UTC)), as_json)

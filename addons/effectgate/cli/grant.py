@@ -34,12 +34,12 @@ def show(
 
     catalogue = open_catalogue(config, packs, site)
     grants = [catalogue.grant_of_agent(name)] if name is not None else list(catalogue.grants().values())
-    views = [grant_json(grant, catalogue.library.catalog) for grant in grants]
+    views = [grant_json(grant, catalogue.policy.catalog) for grant in grants]
     if as_json:
         print_json(views[0] if name is not None else views)
         return
     for grant in grants:
-        _print(grant, catalogue.library.catalog)
+        _print(grant, catalogue.policy.catalog)
 
 
 def check(

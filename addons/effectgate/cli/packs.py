@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from effectgate.cli.catalogue import SiteOption, open_catalogue
-from effectgate.cli.output import NO, ConfigOption, JsonOption, print_json, print_table
+from effectgate.cli.output import ConfigOption, JsonOption, print_json, print_table
 
 DirectoriesArgument = Annotated[
     list[Path] | None, typer.Argument(metavar="DIR...", help="Read these directories instead of the configured ones.")
@@ -29,7 +29,7 @@ def list_effects(
     config: ConfigOption = None,
 ) -> None:
     """Print every effect, its risk, and the hosts that it reaches."""
-    catalog = open_catalogue(config, directories, site).library.catalog
+    catalog = open_catalogue(config, directories, site).policy.catalog
     if as_json:
         effects = [
             {
@@ -44,8 +44,13 @@ def list_effects(
         print_json({"digest": catalog.digest, "effects": effects})
         return
     rows = [
-        (effect.id, effect.risk.word, "reserved" if effect.reserved else "", effect.title, " ".join(effect.hosts))
+        (effect.id, effect.risk.word, "reserved" if effect.reserved else "", effect.title, _hosts(effect.hosts))
         for effect in catalog.effects.values()
     ]
     print_table(("effect", "risk", "", "title", "hosts"), rows)
     print(f"{len(rows)} effects, {catalog.digest}")
+
+
+def _hosts(hosts: tuple[str, ...]) -> str:
+    """The first of them, and how many more."""
+    return " ".join(hosts[:2]) + (f" and {len(hosts) - 2} more" if len(hosts) > 2 else "")
