@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from effectgate.policy.containment import strictly_contained
 from effectgate.policy.facts import RequestFacts
@@ -77,9 +77,11 @@ class Admission:
         if other.shape.vouch and any(match.named and not match.shape.vouch for match in mine):
             return True
         inner = [m for m in mine if m.sure and m.conditions and strictly_contained(m.shape, other.shape)]
-        if other.plain and not any(match.plain for match in inner):
+        if not inner or (other.plain and not any(match.plain for match in inner)):
             return False
-        return bool(inner) and not self._facts.readings.escapes(other.shape.path, [m.shape.path for m in inner])
+        return self._facts.readings.linear or not self._facts.readings.escapes(
+            other.shape.path, [m.shape.path for m in inner]
+        )
 
 
 def _covers(match: Match, entries: Sequence[GrantEntry]) -> bool:
@@ -101,16 +103,3 @@ def most_specific(admitting: Sequence[Match]) -> Match:
         if not any(strictly_contained(other.shape, match.shape) for other in admitting if other is not match):
             return match
     return admitting[0]
-
-
-def literal_values(matches: Sequence[Match], required: frozenset[str]) -> Mapping[str, tuple[str, ...]]:
-    """For each parameter of `required` that every match binds on every reading: its values, sorted."""
-    out: dict[str, set[str]] = {name: set() for name in required}
-    for match in matches:
-        for bound in match.bindings() or [{}]:
-            for name in list(out):
-                if name in bound:
-                    out[name].add(bound[name])
-                else:
-                    del out[name]
-    return {name: tuple(sorted(values)) for name, values in sorted(out.items()) if values}

@@ -22,7 +22,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class Catalog:
     """Effects by id and by the requests they could name. Built once, never changed; `digest` is over the effects' digests."""
 
-    __slots__ = ("_hosts", "_parameters", "_root", "_shapes", "digest", "effects", "ports")
+    __slots__ = ("_hosts", "_parameters", "_root", "_shapes", "digest", "effects", "outcomes", "ports")
 
     def __init__(self, effects: Mapping[str, Effect], root: HostNode, shapes: Mapping[str, tuple[Shape, ...]]) -> None:
         self.effects: Mapping[str, Effect] = MappingProxyType(dict(effects))
@@ -31,6 +31,9 @@ class Catalog:
         self._root = root
         self._shapes = shapes
         self._parameters = {effect: _shared_parameters(group) for effect, group in shapes.items()}
+        self.outcomes: dict[
+            tuple[object, ...], object
+        ] = {}  # the memory of `outcome.weigh`; it goes when the catalog goes
         self._hosts: dict[str, tuple[HostNode, ...]] = {}
 
     @classmethod

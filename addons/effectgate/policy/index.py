@@ -70,20 +70,22 @@ class PathNode:
 
     def find(self, segments: tuple[str, ...], at: int, out: list[Entry]) -> None:
         """Entries along case-folded segments that have one reading only."""
-        if self.globs:
-            out.extend(self.globs)
-        if at == len(segments):
-            out.extend(self.ends)
-            return
-        text = segments[at]
-        for tail, entry in self.tails:
-            if text.startswith(tail):
-                out.append(entry)
-        if (child := self.literals.get(text)) is not None:
-            child.find(segments, at + 1, out)
-        for segment, child in self.holes:
-            if not (segment.prefix or segment.suffix) or segment.value(text) is not None:
-                child.find(segments, at + 1, out)
+        node: PathNode | None = self
+        while node is not None:
+            if node.globs:
+                out.extend(node.globs)
+            if at == len(segments):
+                out.extend(node.ends)
+                return
+            text = segments[at]
+            for tail, entry in node.tails:
+                if text.startswith(tail):
+                    out.append(entry)
+            at += 1
+            for segment, child in node.holes:
+                if not (segment.prefix or segment.suffix) or segment.value(text) is not None:
+                    child.find(segments, at, out)
+            node = node.literals.get(text)
 
     def find_readings(self, readings: Readings) -> list[Entry]:
         """Entries along any reading: each pair of a node and a position is visited once."""

@@ -57,11 +57,8 @@ class Match:
 
 
 def recognise(catalog: Catalog, facts: RequestFacts) -> list[Match]:
-    """Every match, most specific first."""
-    out = list(_matches(catalog, facts))
-    if len(out) > 1:
-        out.sort(key=lambda match: match.entry.rank)
-    return out
+    """Every match, in the order of the index."""
+    return list(_matches(catalog, facts))
 
 
 def _matches(catalog: Catalog, facts: RequestFacts) -> Iterator[Match]:
@@ -69,7 +66,7 @@ def _matches(catalog: Catalog, facts: RequestFacts) -> Iterator[Match]:
         shape = entry.shape
         if shape.scheme != facts.scheme or facts.port not in shape.ports:
             continue
-        path = shape.path.match(facts.segments)
+        path = shape.path.bind(facts.segments, shape.path.fold)
         if path is None and not facts.readings.matches(shape.path):
             continue
         truth, possible, values = evaluate(shape, facts)
