@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -24,11 +23,3 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 def origins(authority: Authority) -> Iterator[Origins]:
     with opened(authority) as running:
         yield running
-
-
-@pytest.fixture(autouse=True)
-def _tools(request: pytest.FixtureRequest) -> None:
-    """Skip, by name, a test whose tool this machine lacks."""
-    for mark in request.node.iter_markers("needs"):
-        if shutil.which(mark.args[0]) is None:
-            pytest.skip(f"needs {mark.args[0]}")

@@ -9,11 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from live.ask import Request, plain, tls_1
 from live.gate import Agent, Gate, effectgate, serving, wait
 from live.ledger import Pair, ledger_gate
-from live.wire import Response, exchange
+from live.wire import Response, exchange, websocket_through
 from origin.certificates import Authority
 from origin.server import Origins
 
@@ -73,6 +74,15 @@ def test_a_token_revoked_by_command_is_gone_though_the_file_does_not_parse(gate:
         response = _next(connection)
         assert response is None or response.status in (403, 407)
     assert plain(gate.door(agents[1]), GET).status == 407
+
+
+def test_an_open_stream_is_closed_when_its_token_is_revoked(gate: Gate, agents: list[Agent]) -> None:
+    with websocket_through(gate.door(agents[1]), "api.ledger.test", "/items/7") as messages:
+        messages.send("hello")
+        assert messages.recv(timeout=5) == "hello"
+        assert effectgate("token", "revoke", agents[1].name, "--config", str(gate.config)).returncode == 0
+        with pytest.raises(ConnectionClosed):
+            messages.recv(timeout=CLOSED_SECONDS)
 
 
 def test_a_grant_that_runs_out_refuses_on_the_open_connection(gate: Gate, agents: list[Agent]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from live.ask import Request, plain, tls_1, tls_2, websocket
 from live.gate import Agent, Gate, serving
 from live.ledger import Pair, ledger_gate
-from live.wire import exchange, head
+from live.wire import exchange, head, websocket_through
 from origin.certificates import Authority
 from origin.server import Origins
 
@@ -90,6 +90,13 @@ def test_a_refused_host_is_never_dialled(gate: Gate, pair: Pair, ask: type) -> N
     refusal = ask(gate.door(AGENT), DELETE if ask is not websocket else Request("GET", "https://open.test/"))
     assert refusal.status == 403
     assert pair.accepts == dialled
+
+
+def test_a_websocket_carries_messages_both_ways(gate: Gate, pair: Pair) -> None:
+    with websocket_through(gate.door(AGENT), "api.ledger.test", "/items/7") as messages:
+        messages.send("hello")
+        assert messages.recv(timeout=5) == "hello"
+    assert pair.secure.journal.requests()[-1].frames == [b"hello"]
 
 
 def test_what_the_client_wrote_is_what_arrives(gate: Gate, pair: Pair) -> None:
