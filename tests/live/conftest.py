@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 
 import pytest
 
+from live.gate import effectgate
 from origin.certificates import Authority
 from origin.server import Origins, opened
 
-if importlib.util.find_spec("effectgate.app") is None:
+# Until the product can serve; to be taken out with the last room merged.
+if effectgate("serve", "--help").returncode:
     collect_ignore_glob = ["test_*.py"]
 
 
