@@ -10,6 +10,7 @@ from effectgate.policy.catalog import Catalog
 from effectgate.policy.containment import contained, overlaps
 from effectgate.policy.effect import Effect, Patterns, Shape
 from effectgate.policy.fault import Fault
+from effectgate.policy.host import HostPattern
 from effectgate.policy.pack import Pack
 from effectgate.policy.path import PathPattern
 
@@ -36,18 +37,21 @@ def pair_hazards(packs: Sequence[Pack], catalog: Catalog) -> Iterator[Fault]:
 
 
 def _neighbours(packs: Sequence[Pack], catalog: Catalog) -> Iterator[tuple[_Placed, _Placed]]:
-    """Pairs on one host, or where a host is open; the rest cannot meet."""
-    exact: dict[str, list[_Placed]] = {}
-    wide: list[_Placed] = []
+    """Pairs on hosts that have some host in common; the rest cannot meet."""
+    by_host: dict[HostPattern, list[_Placed]] = {}
     for pack in packs:
         for effect in pack.effects:
             for shape in catalog.shapes(effect.id):
-                rows = wide if shape.host.wild or shape.host.parameters else exact.setdefault(shape.host.text, [])
-                rows.append(_Placed(pack, effect, shape))
-    yield from itertools.combinations(wide, 2)
-    for rows in exact.values():
+                by_host.setdefault(shape.host, []).append(_Placed(pack, effect, shape))
+    for rows in by_host.values():
         yield from itertools.combinations(rows, 2)
-        yield from itertools.product(rows, (other for other in wide if other.shape.host.intersects(rows[0].shape.host)))
+    for one, two in itertools.combinations(by_host, 2):
+        if (_is_open(one) or _is_open(two)) and one.intersects(two):
+            yield from itertools.product(by_host[one], by_host[two])
+
+
+def _is_open(host: HostPattern) -> bool:
+    return host.wild or bool(host.parameters)
 
 
 def _between(one: _Placed, two: _Placed) -> Iterator[Fault]:
