@@ -10,13 +10,13 @@ import sys
 
 import typer
 
-from effectgate.cli import settings
+from effectgate.cli import explain, grant, packs, settings
 from effectgate.cli.output import CommandError, complain
 from effectgate.policy.fault import FaultsError
 
 __all__ = ["main"]
 
-GROUPS = (settings,)
+GROUPS = (explain, packs, grant, settings)
 
 
 def build() -> typer.Typer:
