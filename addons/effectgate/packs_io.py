@@ -40,11 +40,11 @@ def load(sources: Sources, *, sites: Sites = NO_SITES, exceptions: Collection[Ex
     faults: list[Fault] = []
     packs = tuple(pack for source in sources.packs if (pack := _pack(source, sites, faults)))
     ceilings = _ceilings(sources, faults)
-    if len(packs) == len(sources.packs):
-        faults += check(packs, exceptions)
+    catalog = Catalog.build([effect for pack in packs for effect in pack.effects])
+    faults += check(packs, catalog, exceptions)
     if faults:
         raise FaultsError(faults)
-    return Library(packs, Catalog.build([effect for pack in packs for effect in pack.effects]), ceilings)
+    return Library(packs, catalog, ceilings)
 
 
 def load_directories(

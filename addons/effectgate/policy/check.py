@@ -1,18 +1,30 @@
-"""The faults that only show between packs (design.md section 2, "Faults")."""
+"""The faults that only show between packs (design.md section 2, "Faults"). Each is told at the pack that should give way."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
+from effectgate.policy.catalog import Catalog
+from effectgate.policy.containment import contained
+from effectgate.policy.effect import Effect, Shape
+from effectgate.policy.example import Examiner, Example, ExampleError
 from effectgate.policy.fault import Fault
 from effectgate.policy.pack import Pack
 
+# (effect, within): the effect may lie within that riskier effect of another pack; `exceptions:` of effectgate.yaml.
 Exemption = tuple[str, str]
 
 
-def check(packs: Sequence[Pack], exceptions: Collection[Exemption] = ()) -> list[Fault]:
-    """Every fault between these packs."""
-    return list(_names(packs))
+def check(packs: Sequence[Pack], catalog: Catalog, exceptions: Collection[Exemption] = ()) -> list[Fault]:
+    """Every fault between these packs, each of which has been read without one; `catalog` is of all their effects."""
+    faults = list(_names(packs))
+    if faults:
+        return faults  # one id with two meanings: what follows has no answer
+    faults += _vouches(packs)
+    faults += _contained(packs, catalog, frozenset(exceptions))
+    faults += _changed_examples(packs, catalog)
+    return faults
 
 
 def _names(packs: Sequence[Pack]) -> Iterator[Fault]:
@@ -20,7 +32,124 @@ def _names(packs: Sequence[Pack]) -> Iterator[Fault]:
     for pack in packs:
         before = first.setdefault(pack.name, pack)
         if before is not pack:
-            message = f"the pack {pack.name} is already in {before.document.file}, and so are its ids"
+            message = f"the pack {pack.name} is already in {before.document.file}, and with it its ids"
             yield pack.document.fault(
                 ("plugin", "name"), message, "keep one of the files, or rename the pack and its file"
             )
+
+
+def _vouches(packs: Sequence[Pack]) -> Iterator[Fault]:
+    """Two effects without shapes that share a host: the less risky one would carry what the other is there to hold back."""
+    by_host: dict[str, list[tuple[Pack, Effect]]] = {}
+    for pack in packs:
+        for effect in pack.effects:
+            for host in effect.hosts if vouches(effect) else ():
+                by_host.setdefault(host, []).append((pack, effect))
+    for host, rows in by_host.items():
+        riskiest = max((effect for _, effect in rows), key=lambda effect: effect.risk)
+        for pack, effect in rows:
+            if effect.risk < riskiest.risk:
+                path = (*pack.effect_path(effect), "lowers", "hosts")
+                message = (
+                    f"{effect.id} vouches for {host}, and so does the riskier {riskiest.id} ({riskiest.risk.word})"
+                )
+                yield pack.document.fault(path, message, "write shapes in matches.http for one of the two")
+
+
+def vouches(effect: Effect) -> bool:
+    """Whether the effect answers for whole hosts: it names some, and no shape."""
+    return bool(effect.hosts) and not effect.shapes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Placed:
+    """A shape with its effect and the pack they stand in."""
+
+    pack: Pack
+    effect: Effect
+    shape: Shape
+
+    @property
+    def exact_host(self) -> str:
+        """The host where the shape has just one, else the empty text."""
+        host = self.shape.host
+        return "" if host.wild or host.parameters else host.text
+
+
+# Host -> pack -> shapes for exactly that host; those of open hosts lie under the empty text.
+_ByHost = dict[str, dict[str, list[_Placed]]]
+
+
+def _contained(packs: Sequence[Pack], catalog: Catalog, exceptions: frozenset[Exemption]) -> Iterator[Fault]:
+    placed = [_Placed(p, e, s) for p in packs for e in p.effects for s in catalog.shapes(e.id)]
+    by_host: _ByHost = {}
+    for row in placed:
+        by_host.setdefault(row.exact_host, {}).setdefault(row.pack.name, []).append(row)
+    for row in placed:
+        wider = {other.effect.id: other for other in _near(row, by_host) if _holds(other, row)}
+        for outer in wider.values():
+            if (row.effect.id, outer.effect.id) not in exceptions:
+                yield _contained_fault(row, outer)
+
+
+def _near(row: _Placed, by_host: _ByHost) -> Iterator[_Placed]:
+    """The shapes of other packs that could hold this one: of its own host, and of open hosts."""
+    for host in {row.exact_host, ""}:
+        for pack, others in by_host.get(host, {}).items():
+            if pack != row.pack.name:
+                yield from others
+
+
+def _holds(outer: _Placed, inner: _Placed) -> bool:
+    return outer.effect.risk > inner.effect.risk and contained(inner.shape, outer.shape)
+
+
+def _contained_fault(inner: _Placed, outer: _Placed) -> Fault:
+    path = inner.pack.shape_path(inner.effect, inner.shape)
+    message = (
+        f"the shape of {inner.effect.id} ({inner.effect.risk.word}) lies within {outer.effect.id} "
+        f"({outer.effect.risk.word}) of {outer.pack.document.file}"
+    )
+    fix = (
+        f"raise its risk, narrow it, or list {{effect: {inner.effect.id}, within: {outer.effect.id}}} in `exceptions:`"
+    )
+    return inner.pack.document.fault(path, message, fix)
+
+
+class _Examiners:
+    """One examiner for each set of packs that some row is put to."""
+
+    def __init__(self, packs: Sequence[Pack], catalog: Catalog) -> None:
+        self._packs = packs
+        self._made = {frozenset(pack.name for pack in packs): Examiner(catalog)}
+
+    def fits(self, example: Example, names: frozenset[str]) -> bool:
+        """Whether the packs of these names answer as the row expects."""
+        if names not in self._made:
+            effects = [effect for pack in self._packs if pack.name in names for effect in pack.effects]
+            self._made[names] = Examiner(Catalog.build(effects))
+        try:
+            return self._made[names].ask(example).fits(example)
+        except ExampleError:
+            return False
+
+
+def _changed_examples(packs: Sequence[Pack], catalog: Catalog) -> Iterator[Fault]:
+    """Rows that hold with their own pack and those that they name, and not with all. A row false by itself is no fault."""
+    examiners = _Examiners(packs, catalog)
+    names = frozenset(pack.name for pack in packs)
+    for pack in packs:
+        for example in pack.examples:
+            if examiners.fits(example, names):
+                continue
+            ids = (*example.grant, example.effect or "")
+            own = {pack.name} | (names & {effect.partition("/")[0] for effect in ids})
+            if examiners.fits(example, frozenset(own)):
+                guilty = [name for name in sorted(names - own) if not examiners.fits(example, frozenset(own | {name}))]
+                yield _changed_fault(pack, example, guilty or sorted(names - own))
+
+
+def _changed_fault(pack: Pack, example: Example, guilty: Sequence[str]) -> Fault:
+    others = ", ".join(guilty)
+    message = f"the answer to this example of {pack.name} is changed by the pack {others}: {example.request}"
+    return pack.document.fault(example.path, message, f"narrow the shapes of {others}, or of {pack.name}")

@@ -10,9 +10,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from effectgate.policy import language
 from effectgate.policy.effect import Effect
 from effectgate.policy.fault import PatternError
+from effectgate.policy.language import Program
 from effectgate.policy.path import glob_matches
+from effectgate.policy.value import ValuePattern
 
 _PIECE = re.compile(
     r"""(?P<space>[ \t]+)
@@ -107,10 +110,23 @@ class CommandPattern:
         path = len(self.words) > 1 and "/" in "".join(runs)
         return path and _word_matches((*runs[:-1], runs[-1] + "/", ""), word)
 
+    def included(self, other: CommandPattern) -> bool:
+        """Whether every command of this pattern is one of the other's."""
+        if len(self.words) < len(other.words):
+            return False
+        return all(
+            language.included(_program(mine), (_program(its),))
+            for mine, its in zip(self.words, other.words, strict=False)
+        )
+
     @property
     def rank(self) -> tuple[int, int]:
         """Specificity, smaller is more specific: more words, then more literal text."""
         return -len(self.words), -sum(len(run) for runs in self.words for run in runs)
+
+
+def _program(runs: tuple[str, ...]) -> Program:
+    return ValuePattern("*".join(runs), runs).program()
 
 
 def _word_matches(runs: tuple[str, ...], word: Word) -> bool:

@@ -38,8 +38,10 @@ class Pack:
         return ("effect", self.effects.index(effect))
 
     def shape_path(self, effect: Effect, shape: Shape) -> KeyPath:
-        """Where in the file one of its shapes stands."""
+        """Where in the file one of its shapes stands; a vouch stands in `lowers.hosts`."""
         index = self.effects.index(effect)
+        if shape.vouch:
+            return ("effect", index, "lowers", "hosts")
         return ("effect", index, "matches", "http", self.rows[index][effect.shapes.index(shape)])
 
 
