@@ -30,7 +30,7 @@ HOSTS = (
 )
 EFFECTS = (
     "github/read-ci-logs",
-    "github/clone",
+    "git/fetch",
     "web/package-registry-pypi",
     "web/package-registry-npm",
     "slack/read-channel",

@@ -71,7 +71,7 @@ def pair(origins: Origins) -> Pair:
 def gate(
     tmp_path_factory: pytest.TempPathFactory, agents: dict[tuple[str, ...], Agent], pair: Pair, authority: Authority
 ) -> Iterator[Gate]:
-    with serving(ledger_gate(tmp_path_factory.mktemp("table"), list(agents.values()), pair, authority)) as gate:
+    with serving(ledger_gate(Gate, tmp_path_factory.mktemp("table"), list(agents.values()), pair, authority)) as gate:
         yield gate
 
 

@@ -57,8 +57,8 @@ def _vouches(packs: Sequence[Pack]) -> Iterator[Fault]:
 
 
 def vouches(effect: Effect) -> bool:
-    """Whether the effect answers for whole hosts: it names some, and no shape."""
-    return bool(effect.hosts) and not effect.shapes
+    """Whether the effect answers for whole hosts: it names some, and no shape. Sites alone, unset, answer for nothing yet."""
+    return not effect.shapes and any(not host.startswith("@") for host in effect.hosts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
