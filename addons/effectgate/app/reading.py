@@ -134,3 +134,10 @@ def read_all(option: Path | None, now: datetime) -> Loaded:
     grants = read_grants(settings, library, now)
     tokens = {name: frozenset({digest}) for name, digest in grants.tokens.items()}
     return Loaded(settings, Policy(library.catalog, library.ceilings), grants.by_principal, tokens)
+
+
+def agent_names(settings: Settings) -> list[str]:
+    """The agents that `grants.yaml` names, in order; nothing else of the file is checked. Raises FaultsError."""
+    value = read_yaml(_text(settings), str(settings.grants)).value
+    rows = value.get("agents") if isinstance(value, dict) else None
+    return [str(row["name"]) for row in rows or () if isinstance(row, dict) and "name" in row]

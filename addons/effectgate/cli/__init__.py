@@ -10,13 +10,13 @@ import sys
 
 import typer
 
-from effectgate.cli import denials, explain, grant, packs, receipts, serve, settings, token
+from effectgate.cli import demo, denials, explain, grant, packs, receipts, run, serve, settings, token
 from effectgate.cli.output import CommandError, complain
 from effectgate.policy.fault import FaultsError
 
 __all__ = ["main"]
 
-GROUPS = (serve, explain, packs, grant, token, denials, receipts, settings)
+GROUPS = (serve, run, demo, explain, packs, grant, token, denials, receipts, settings)
 
 
 def build() -> typer.Typer:

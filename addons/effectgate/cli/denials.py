@@ -38,7 +38,9 @@ def denials(
     store = load_settings(config).state / FILE_NAME
     with reading(store) as reader:
         last = reader.last_seq()
-        groups = [group for group in group_denials(receipt for _, receipt in reader.receipts()) if _wanted(group, agent)]
+        groups = [
+            group for group in group_denials(receipt for _, receipt in reader.receipts()) if _wanted(group, agent)
+        ]
     if as_json and not follow:
         print_json([_json(group) for group in groups])
         return

@@ -56,7 +56,9 @@ def new(
 
 def _check_name(name: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
-        raise CommandError(f"{name!r} is not the name of an agent", "write letters, digits, `.`, `_` and `-`, at most 64")
+        raise CommandError(
+            f"{name!r} is not the name of an agent", "write letters, digits, `.`, `_` and `-`, at most 64"
+        )
 
 
 def _seconds(text: str) -> int:
@@ -117,5 +119,3 @@ def _searched_hashes(text: str, name: str) -> set[str]:
         if any(place.search(line) for line in block.splitlines()):
             digests |= {found[1] for found in HASH.finditer(block)}
     return digests
-
-
