@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
     packs = typer.Typer(help="The effects that requests are recognised by.", no_args_is_help=True)
     packs.command("list")(list_effects)
     packs.command("lint")(lint)
-    packs.command("test")(test)
+    packs.command("test")(ask_examples)
     app.add_typer(packs, name="packs")
 
 
@@ -99,7 +99,7 @@ def _fault_json(fault: Fault) -> dict[str, object]:
     }
 
 
-def test(
+def ask_examples(
     directories: DirectoriesArgument = None,
     site: SiteOption = None,
     as_json: JsonOption = False,
