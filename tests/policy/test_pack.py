@@ -197,7 +197,13 @@ def test_every_key_of_an_effect_arrives() -> None:
         'files = [{ op = "write", path = "/items/{id}" }]\n',
     )
     got = one(text)
-    assert (got.id, got.pack, got.title, got.level, got.reserved) == ("demo/one", "demo", "Effect one", Level.ALWAYS, True)
+    assert (got.id, got.pack, got.title, got.level, got.reserved) == (
+        "demo/one",
+        "demo",
+        "Effect one",
+        Level.ALWAYS,
+        True,
+    )
     assert (got.operations, got.sinks, got.hosts) == (("web_fetch",), ("http_egress",), ("api.example.com",))
     assert (got.tools, got.tool_params, got.commands) == (("get_item",), {"id": "item"}, ("item show",))
     assert [(file.op, file.path.text) for file in got.files] == [("write", "/items/{id}")]
@@ -205,7 +211,11 @@ def test_every_key_of_an_effect_arrives() -> None:
 
 
 PARAMETERS = [
-    ("every shape", effect(http=f'{S}, {{ method = "GET", host = "api.example.com", path = "/x/{{id}}/{{n}}" }}'), {"id"}),
+    (
+        "every shape",
+        effect(http=f'{S}, {{ method = "GET", host = "api.example.com", path = "/x/{{id}}/{{n}}" }}'),
+        {"id"},
+    ),
     ("alternatives", effect(http=S.replace(" }", ', query = { q = ["{q}", "x"] } }')), {"id"}),
     ("all alternatives", effect(http=S.replace(" }", ', query = { q = ["a{q}", "b{q}"] } }')), {"id", "q"}),
     ("a vouch", effect(http=""), set()),
@@ -249,7 +259,7 @@ def test_the_file_bears_the_name_of_the_pack() -> None:
     assert [(f.key, f.line, f.fix) for f in caught.value.faults] == [("plugin.name", 2, "name the file other.toml")]
 
 
-@pytest.mark.parametrize("value", [{"a": "x\u00e9\"\\\n\x01\x7f", "b": [1, True, {"z": "", "a": 10**12}]}, {}])
+@pytest.mark.parametrize("value", [{"a": 'x\u00e9"\\\n\x01\x7f', "b": [1, True, {"z": "", "a": 10**12}]}, {}])
 def test_the_digest_is_over_rfc_8785(value: dict[str, object]) -> None:
     canonical = rfc8785.dumps(["demo", value])  # type: ignore[arg-type]
     assert table_digest("demo", value) == "sha256:" + hashlib.sha256(canonical).hexdigest()
@@ -311,4 +321,3 @@ def test_the_shared_vouches_are_faults() -> None:
     found = faults(published(set()))
     assert {fault.message.partition(" ")[0] for fault in found} == SHARED_VOUCHES
     assert {fault.file for fault in found} == {"aws.toml"}
-

@@ -72,7 +72,9 @@ VALUES = st.recursive(
     SCALARS,
     lambda inner: st.one_of(
         st.lists(inner, max_size=3).map(lambda rows: "[\n" + ",\n".join(rows) + "# c ]\n]"),
-        st.dictionaries(KEYS, inner, max_size=3).map(lambda t: "{" + ", ".join(f"{k} = {v}" for k, v in t.items()) + "}"),
+        st.dictionaries(KEYS, inner, max_size=3).map(
+            lambda t: "{" + ", ".join(f"{k} = {v}" for k, v in t.items()) + "}"
+        ),
     ),
     max_leaves=8,
 )
