@@ -78,6 +78,12 @@ def open_library(
     return read_library(load_settings(config), _override(packs, sites))
 
 
+def site_names(library: Library) -> list[str]:
+    """The sites that some effect speaks of."""
+    hosts = {host for effect in library.catalog.effects.values() for host in effect.hosts}
+    return sorted(host.removeprefix("@") for host in hosts if host.startswith("@"))
+
+
 def _override(packs: Iterable[Path] | None, sites: Iterable[str] | None) -> Override:
     from effectgate.app.reading import Override
 

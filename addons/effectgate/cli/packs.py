@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from effectgate.cli.catalogue import SiteOption, open_catalogue, open_library
+from effectgate.cli.catalogue import SiteOption, open_catalogue, open_library, site_names
 from effectgate.cli.output import NO, ConfigOption, JsonOption, print_json, print_table
 
 if TYPE_CHECKING:
@@ -74,11 +74,13 @@ def lint(
     from effectgate.policy.fault import FaultsError
     from effectgate.policy.lint import lint as hazards_of
 
+    faults: tuple[Fault, ...] = ()
+    hazards: list[Fault] = []
     try:
         library = open_library(config, directories, site)
-        faults, hazards = (), tuple(hazards_of(library.packs, library.catalog))
+        hazards = hazards_of(library.packs, library.catalog)
     except FaultsError as error:
-        faults, hazards = error.faults, ()
+        faults = error.faults
     if as_json:
         print_json({"faults": list(map(_fault_json, faults)), "hazards": list(map(_fault_json, hazards))})
     else:
@@ -109,6 +111,10 @@ def ask_examples(
     from effectgate.policy.example import Examiner
 
     library = open_library(config, directories, site)
+    # Examples are written for @NAME at NAME.example, wherever the operator's own site may be.
+    library = open_library(
+        config, directories, [*(f"{name}={name}.example" for name in site_names(library)), *(site or ())]
+    )
     examiner = Examiner(library.catalog)
     rows = [(pack, example) for pack in library.packs for example in pack.examples]
     wrong = [wrong for pack, example in rows if (wrong := _wrong(examiner, pack, example))]

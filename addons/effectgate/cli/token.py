@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -75,15 +74,11 @@ def revoke(
 ) -> int:
     """End every token of an agent, also the one in grants.yaml, or the token with one hash. A revoked hash stays revoked."""
     from effectgate.config import load_settings
-    from effectgate.receipts.store_tokens import minted
     from effectgate.receipts.store_tokens import revoke as revoke_hashes
 
     settings = load_settings(config)
     one = HASH.fullmatch(name)
-    if one is not None:
-        digests = {one[1]}
-    else:
-        digests = {token.digest for token in minted(settings.state, name)} | _written_hashes(settings, name)
+    digests = {one[1]} if one is not None else _hashes_of(settings, name)
     if not digests:
         raise CommandError(f"{name} has no token", "see `effectgate grant show` for the agents", code=NO)
     revoke_hashes(settings.state, tuple(sorted(digests)), datetime.now(UTC))
@@ -92,6 +87,12 @@ def revoke(
     else:
         print(f"revoked {len(digests)} of {name}; a running proxy refuses them from the next request on")
     return 0
+
+
+def _hashes_of(settings: Settings, name: str) -> set[str]:
+    from effectgate.receipts.store_tokens import minted
+
+    return {token.digest for token in minted(settings.state, name)} | _written_hashes(settings, name)
 
 
 def _written_hashes(settings: Settings, name: str) -> set[str]:
