@@ -19,7 +19,7 @@ DECISION_BUCKETS = (0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.1, 1
 LATENCY_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 
-disable_created_metrics()  # a second series for each, that nobody asked for
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, that nobody asked for
 
 
 class Metrics:
@@ -95,8 +95,11 @@ class Metrics:
         self._reloads.labels("ok" if ok else "error").inc()
 
     def serve(self, address: Address) -> WSGIServer:
-        """Serve `/metrics` on a port of its own, from a thread; close with `shutdown()`. Raises OSError if the port is taken."""
-        server, _ = start_http_server(address.port, address.host, self.registry)
+        """Serve `/metrics` on a port of its own, from a thread; close with `shutdown()`. Raises OSError naming the address."""
+        try:
+            server, _ = start_http_server(address.port, address.host, self.registry)
+        except OSError as error:
+            raise OSError(error.errno, f"{error.strerror}: {address}") from error
         return server
 
     def _principal(self, name: str) -> str:
