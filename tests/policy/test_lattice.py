@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effectgate.policy.catalog import Catalog
 from effectgate.policy.effect import Effect
 from effectgate.policy.grant import grant_of_ids
 from effectgate.policy.lattice import BOTTOM, OPEN, TOP, Ceiling, Profile, id_matches, is_id_pattern, raised
@@ -164,10 +165,6 @@ def test_the_open_ceiling_admits_all_but_never() -> None:
 def test_bare_ids_of_level_never_are_not_held() -> None:
     never = dataclasses.replace(GOOD, level=Level.NEVER)
 
-    class Index:
-        effects = {never.id: never}
-        digest = "sha256:x"
-
-    grant = grant_of_ids(Index(), [never.id])
+    grant = grant_of_ids(Catalog.build([never]), [never.id])
     assert grant.empty
     assert grant.cannot[0].reason == "its own level is never"

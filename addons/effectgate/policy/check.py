@@ -72,7 +72,7 @@ class _Placed:
 
 
 def _contained(packs: Sequence[Pack], catalog: Catalog, exceptions: frozenset[Exemption]) -> Iterator[Fault]:
-    placed = [_Placed(p, e, s) for p in packs for e in p.effects for s in catalog.shapes(e.id)]
+    placed = [_Placed(p, e, s) for p in packs for e in p.effects for s in e.shapes or catalog.shapes(e.id)]
     by_host: dict[HostPattern, list[_Placed]] = {}
     for row in placed:
         by_host.setdefault(row.shape.host, []).append(row)
@@ -93,8 +93,14 @@ def _host_within(part: HostPattern, whole: HostPattern) -> bool:
 
 
 def _holds(outer: _Placed, inner: _Placed) -> bool:
-    riskier = outer.effect.risk > inner.effect.risk and outer.pack is not inner.pack
-    return riskier and contained(inner.shape, outer.shape)
+    if outer.pack is inner.pack or outer.effect.risk <= inner.effect.risk:
+        return False
+    return not _same_vouch(outer.shape, inner.shape) and contained(inner.shape, outer.shape)
+
+
+def _same_vouch(one: Shape, two: Shape) -> bool:
+    """Two vouches for one pattern, which `_vouches` has told."""
+    return one.vouch and two.vouch and one.host == two.host
 
 
 def _contained_fault(inner: _Placed, outer: _Placed) -> Fault:

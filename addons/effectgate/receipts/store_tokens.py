@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -135,7 +135,7 @@ def _snapshot(connection: sqlite3.Connection, count: int) -> _Snapshot:
     return _Snapshot(count, tokens, revoked)
 
 
-def _change(state: Path, statement: str, rows: list[tuple[str, ...]]) -> None:
+def _change(state: Path, statement: str, rows: Sequence[tuple[str, ...]]) -> None:
     path = state / FILE_NAME
     try:
         with closing(open_for_writing(path, busy_seconds=BUSY_SECONDS)) as connection:
