@@ -128,7 +128,6 @@ async def world(state: Path, book: Rulebook, store: Any = None, **options: Any) 
     finally:
         await boundary.close()
         used.close()
-        watchdog.close()
 
 
 def in_world(state: Path, book: Rulebook, scene: Callable[[World], Any], **options: Any) -> None:
@@ -409,6 +408,29 @@ def test_a_broken_decision_is_a_refusal_with_a_receipt(state: Path, decide: Any)
         assert len(it.faults) == 1
 
     in_world(state, rules("test/read-repo"), scene, decide=decide, hang=0.2)
+
+
+@pytest.mark.parametrize("inspect", [raises, hangs])
+def test_a_catalogue_that_fails_holds_no_body(state: Path, monkeypatch: pytest.MonkeyPatch, inspect: Any) -> None:
+    monkeypatch.setattr(Catalog, "inspect_bytes", inspect)
+
+    async def scene(it: World) -> None:
+        assert it.boundary.inspect_bytes(CALLER, facts_from_url("POST", PUSH, body=b"x")) == 0
+        assert len(it.faults) == 1
+
+    in_world(state, rules("test/read-repo"), scene, hang=0.2)
+
+
+def test_timestamps_never_fall(state: Path) -> None:
+    times = iter([datetime(2026, 11, 30, 12, tzinfo=UTC), *[datetime(2026, 11, 30, 11, tzinfo=UTC)] * 9])
+
+    async def scene(it: World) -> None:
+        await it.ask()
+        await it.ask()
+        first, second = (r["timestamp"] for r in it.receipts() if r["kind"] == "decision")
+        assert first <= second
+
+    in_world(state, rules("test/read-repo"), scene, now=lambda: next(times))
 
 
 def test_an_allow_for_nobody_is_a_fault(state: Path) -> None:

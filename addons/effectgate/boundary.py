@@ -13,7 +13,7 @@ from typing import Protocol
 from effectgate.answer import UNSENT, Answer, Attempt, Caller, Outcome, answer_of
 from effectgate.decider import Decider, Ruling, failed
 from effectgate.folds import Folds
-from effectgate.instant import fresh_suffix, rfc3339
+from effectgate.instant import fresh_suffix, never_back, rfc3339
 from effectgate.observer import Blind, Observer
 from effectgate.policy.decision import decide as decide_by_policy
 from effectgate.policy.facts import RequestFacts
@@ -92,13 +92,13 @@ class EffectBoundary:
     ) -> None:
         self._decider = Decider(rules, decide, ledger, watchdog or Watchdog())
         self._recorder = Recorder(store, deadline)
-        self._folds = Folds(self._recorder, meter or RefusalMeter(), lambda: rfc3339(now()))
+        self._now = never_back(now)
+        self._folds = Folds(self._recorder, meter or RefusalMeter(), lambda: rfc3339(self._now()))
         self._evidence = evidence
         self._ledger = ledger
         self._observer = observer or Blind()
         self._credentialed = credentialed
         self._report = report
-        self._now = now
         self._open: dict[str, _Allowed] = {}
 
     @property
@@ -113,8 +113,8 @@ class EffectBoundary:
     def inspect_bytes(self, caller: Caller, facts: RequestFacts) -> int:
         """See Boundary. Where the catalogue fails nothing is held; `submit` then meets the fault and refuses."""
         try:
-            return self.rules.catalog.inspect_bytes(facts)
-        except Exception as fault:
+            return self._decider.inspect_bytes(facts)
+        except BaseException as fault:
             self._report(fault)
             return 0
 
@@ -152,8 +152,9 @@ class EffectBoundary:
         await self._recorder.settled(self._recorder.owe(closing, spends))
 
     async def close(self) -> None:
-        """Write the folds that are still open, so that a stop loses no count."""
+        """Write the folds that are still open, so that a stop loses no count, and let the watchdog go. The store stays open."""
         await self._folds.close()
+        self._decider.close()
 
     async def _answered(
         self, caller: Caller, target: Target, ruling: Ruling, args: Args, status: int | None = None

@@ -54,6 +54,15 @@ class Decider:
         ruling = self._ruled(principal, facts, now, credentials)
         return dataclasses.replace(ruling, seconds=time.perf_counter() - began)
 
+    def inspect_bytes(self, facts: RequestFacts) -> int:
+        """How much of the body the candidate shapes ask to hold. May raise anything, HangError among it."""
+        with self._watchdog.guard():
+            return self.rules.catalog.inspect_bytes(facts)
+
+    def close(self) -> None:
+        """Let the watchdog go."""
+        self._watchdog.close()
+
     def _ruled(self, principal: str, facts: RequestFacts, now: datetime, credentials: frozenset[str]) -> Ruling:
         rules, grant = self.rules, self.rules.grants.get(principal)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 from effectgate.policy.grant import Grant
@@ -66,19 +67,35 @@ def fold(*, timestamp: str, suffix: str, principal: str, folded: Fold) -> Draft:
 def policy_of(rules: Rulebook, grant: Grant | None, verdict: Verdict, evidence: Evidence) -> bytes:
     """What was decided and by which rules: the object behind `policy_hash`, canonical."""
     effect = rules.catalog.effects.get(verdict.effect) if verdict.effect else None
+    digest, grant_id = (grant.digest, grant.id) if grant else ("", "")
+    if effect is not None:
+        return _policy_of_allow(rules.catalog.digest, digest, grant_id, effect.id, effect.digest, effect.risk.word)
     facts: dict[str, object] = {
         "catalog": rules.catalog.digest,
-        "grant": grant.digest if grant else "",
-        "grant_id": grant.id if grant else "",
+        "grant": digest,
+        "grant_id": grant_id,
         "effect": verdict.effect,
     }
-    if effect is not None:
-        facts |= {"effect_digest": effect.digest, "risk": effect.risk.word}
-    if verdict.recognised and not verdict.allowed:
+    if verdict.recognised:
         facts["recognised"] = [named.effect for named in verdict.recognised]
     if verdict.would_admit:
         facts["would_admit"] = [_proposal(entry, verdict, evidence) for entry in verdict.would_admit]
     return canonical(facts)
+
+
+@functools.lru_cache(maxsize=4096)
+def _policy_of_allow(catalog: str, grant: str, grant_id: str, effect: str, effect_digest: str, risk: str) -> bytes:
+    """Encoded once for each effect of each grant: an agent asks for the same few all day."""
+    return canonical(
+        {
+            "catalog": catalog,
+            "grant": grant,
+            "grant_id": grant_id,
+            "effect": effect,
+            "effect_digest": effect_digest,
+            "risk": risk,
+        }
+    )
 
 
 def _proposal(proposal: Proposal, verdict: Verdict, evidence: Evidence) -> dict[str, object]:

@@ -48,6 +48,8 @@ class Evidence:
         args |= self._path(facts.path, verdict)
         args |= {"query": self._query(facts.query or ""), "headers_hmac": self._headers(facts.headers)}
         args["body"], args["inspected"] = self._body(facts)
+        if facts.websocket:
+            args["websocket"] = True
         return args
 
     def attempt(self, principal: str, target: Target, reason: str) -> dict[str, object]:

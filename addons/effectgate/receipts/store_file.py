@@ -44,7 +44,9 @@ def open_for_writing(path: Path, *, busy_seconds: float) -> sqlite3.Connection:
     except OSError as fault:
         raise StoreError(f"{path} cannot be written: {fault.strerror}; mend the file or its directory") from fault
     try:
-        connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=512
+        )
         return _prepared(connection, path)
     except sqlite3.Error as fault:
         raise StoreError(f"{path} cannot be opened: {fault}; move it away to begin a new store") from fault

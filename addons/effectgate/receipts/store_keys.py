@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -26,19 +27,19 @@ class TrustError(Exception):
     """A trust file that cannot be used. The message names the file, the key and the fix."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SigningKey:
     """The private key of this installation; `new` only in the process that made it."""
 
     private: Ed25519PrivateKey
     new: bool = False
 
-    @property
+    @cached_property
     def public_hex(self) -> str:
         """The public key, 64 hex digits."""
         return self.private.public_key().public_bytes_raw().hex()
 
-    @property
+    @cached_property
     def key_id(self) -> str:
         """A name made from the public key."""
         return key_id_of(self.public_hex)

@@ -105,11 +105,11 @@ class SqliteStore:
         sealed, head = self._sealed(group)
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if self._moved(connection):
+            if not self._advanced(connection, head):
+                self._adopt(connection)
                 sealed, head = self._sealed(group)
-            bodies = [(receipt.body.decode(),) for receipt in sealed]
-            connection.executemany("INSERT INTO receipts(body) VALUES (?)", bodies)
-            connection.execute("UPDATE heads SET head = ? WHERE writer = ?", (head.text(), self._writer))
+                self._advanced(connection, head)
+            _insert(connection, sealed)
             _spend(connection, group)
             connection.execute("COMMIT")
         except BaseException:
@@ -119,6 +119,12 @@ class SqliteStore:
         self._head = head
         return sealed
 
+    def _advanced(self, connection: sqlite3.Connection, head: Head) -> bool:
+        """Put the new head in the place of the one we know; false where another process has put one there."""
+        assert self._head is not None
+        statement = "UPDATE heads SET head = ? WHERE writer = ? AND head = ?"
+        return connection.execute(statement, (head.text(), self._writer, self._head.text())).rowcount == 1
+
     def _sealed(self, group: Sequence[Entry]) -> tuple[list[Sealed], Head]:
         assert self._head is not None
         place, sealed = place_after(self._head), []
@@ -127,19 +133,16 @@ class SqliteStore:
             place = place.after(sealed[-1])
         return sealed, head_of(self._writer, sealed[-1], self._signer.key_id, self._signer.sign)
 
-    def _moved(self, connection: sqlite3.Connection) -> bool:
-        """Whether another process has written this chain since; its head is then ours to go on from."""
+    def _adopt(self, connection: sqlite3.Connection) -> None:
+        """Go on from the head that another process wrote to this chain; one behind ours is a file put back in time."""
         row = connection.execute("SELECT head FROM heads WHERE writer = ?", (self._writer,)).fetchone()
         try:
             head = read_head(row[0]) if row else None
         except HeadError as fault:
             raise StoreError(f"{self.path}: {fault}; put back a file that verifies") from fault
-        if head == self._head:
-            return False
         if head is None or self._head is None or head.lamport <= self._head.lamport:
             raise StoreError(f"{self.path} holds less than was written to it; put the newer file back")
         self._head = head
-        return True
 
     def _forget(self) -> None:
         connection, self._connection = self._connection, None
@@ -148,8 +151,16 @@ class SqliteStore:
                 connection.close()
 
 
+def _insert(connection: sqlite3.Connection, sealed: Sequence[Sealed]) -> None:
+    """All rows in one statement: each one lets go of the interpreter's lock, and a busy event loop is slow to give it back."""
+    places = ",".join(["(?)"] * len(sealed))
+    connection.execute(f"INSERT INTO receipts(body) VALUES {places}", [receipt.body.decode() for receipt in sealed])
+
+
 def _spend(connection: sqlite3.Connection, group: Sequence[Entry]) -> None:
     rows = {(spend.principal, spend.limit): spend for entry in group for spend in entry.spends}
+    if not rows:
+        return
     connection.executemany(
         "INSERT OR REPLACE INTO limits(principal, name, window, used) VALUES (?, ?, ?, ?)",
         [(spend.principal, spend.limit, spend.window, spend.used) for spend in rows.values()],
