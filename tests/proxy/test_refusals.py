@@ -32,7 +32,9 @@ def assert_untouched(gate: Proxy, there: Origin) -> None:
 @pytest.mark.parametrize("framing", ["Content-Length: 5242880", "Transfer-Encoding: chunked"])
 @pytest.mark.parametrize("expect", ["", "Expect: 100-continue\r\n"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_http1_is_answered_before_its_body(denied: tuple[Proxy, Origin], framing: str, expect: str, scheme: str) -> None:
+def test_http1_is_answered_before_its_body(
+    denied: tuple[Proxy, Origin], framing: str, expect: str, scheme: str
+) -> None:
     gate, there = denied
     with gate.tunnel("denied.test:443") if scheme == "https" else gate.wire() as wire:
         target = "/up" if scheme == "https" else "http://denied.test/up"
@@ -55,7 +57,9 @@ def test_a_client_that_sends_its_whole_body_first_still_reads_the_answer(denied:
     assert_untouched(gate, there)
 
 
-def test_a_stalled_body_does_not_hold_the_connection_for_ever(denied: tuple[Proxy, Origin], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stalled_body_does_not_hold_the_connection_for_ever(
+    denied: tuple[Proxy, Origin], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("effectgate.proxy.stream.LINGER_SECONDS", 0.2)
     gate, _ = denied
     with gate.tunnel("denied.test:443") as wire:
@@ -64,7 +68,9 @@ def test_a_stalled_body_does_not_hold_the_connection_for_ever(denied: tuple[Prox
         assert wire.closed(1)
 
 
-def test_http2_is_answered_before_its_body_and_reset_after(denied: tuple[Proxy, Origin], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_http2_is_answered_before_its_body_and_reset_after(
+    denied: tuple[Proxy, Origin], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("effectgate.proxy.stream.LINGER_SECONDS", 0.2)
     gate, there = denied
     with gate.tunnel("denied.test:443", ("h2",)) as wire:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from effectgate.app.cache import cache_key, read_cache, write_cache
-from effectgate.config import Settings
+from effectgate.config import Settings, load_settings
 from effectgate.pack_sources import Sources, read_sources
 from effectgate.policy.catalog import Catalog
 from effectgate.policy.fault import Fault, FaultsError, PatternError
@@ -115,3 +115,29 @@ def _text(settings: Settings) -> str:
         raise FaultsError(
             [Fault(str(file), 0, "", f"cannot be read: {error}", "make it a readable UTF-8 file")]
         ) from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """One consistent reading of every file. `tokens` are the hashes of `grants.yaml` by principal."""
+
+    settings: Settings
+    policy: Policy
+    grants: Mapping[str, Grant]
+    tokens: Mapping[str, frozenset[str]]
+
+
+def read_all(option: Path | None, now: datetime) -> Loaded:
+    """Read settings, packs and grants, without any cache. Raises FaultsError with the faults of the first that has some."""
+    settings = load_settings(option)
+    library = read_library(settings)
+    grants = read_grants(settings, library, now)
+    tokens = {name: frozenset({digest}) for name, digest in grants.tokens.items()}
+    return Loaded(settings, Policy(library.catalog, library.ceilings), grants.by_principal, tokens)
+
+
+def agent_names(settings: Settings) -> list[str]:
+    """The agents that `grants.yaml` names, in order; nothing else of the file is checked. Raises FaultsError."""
+    value = read_yaml(_text(settings), str(settings.grants)).value
+    rows = value.get("agents") if isinstance(value, dict) else None
+    return [str(row["name"]) for row in rows or () if isinstance(row, dict) and "name" in row]

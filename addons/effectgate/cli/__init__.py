@@ -10,13 +10,13 @@ import sys
 
 import typer
 
-from effectgate.cli import explain, grant, packs, settings
+from effectgate.cli import demo, denials, explain, grant, packs, receipts, run, serve, settings, token
 from effectgate.cli.output import CommandError, complain
 from effectgate.policy.fault import FaultsError
 
 __all__ = ["main"]
 
-GROUPS = (explain, packs, grant, settings)
+GROUPS = (serve, run, demo, explain, packs, grant, token, denials, receipts, settings)
 
 
 def build() -> typer.Typer:

@@ -13,8 +13,9 @@ import typer
 from effectgate.cli.output import CommandError
 
 if TYPE_CHECKING:
-    from effectgate.app.reading import Policy
+    from effectgate.app.reading import Override, Policy
     from effectgate.config import Settings
+    from effectgate.packs_io import Library
     from effectgate.policy.grant import Grant
 
 PacksOption = Annotated[
@@ -60,12 +61,33 @@ def open_catalogue(
     config: Path | None, packs: Iterable[Path] | None = None, sites: Iterable[str] | None = None
 ) -> Catalogue:
     """Read settings and packs; the packs of the repository we stand in are among them unless `packs` names others."""
-    from effectgate.app.reading import Override, read_policy
+    from effectgate.app.reading import read_policy
     from effectgate.config import load_settings
 
     settings = load_settings(config)
-    override = Override(tuple(packs or ()), _sites(sites or ()), local=True)
-    return Catalogue(settings, read_policy(settings, override))
+    return Catalogue(settings, read_policy(settings, _override(packs, sites)))
+
+
+def open_library(
+    config: Path | None, packs: Iterable[Path] | None = None, sites: Iterable[str] | None = None
+) -> Library:
+    """The same with every pack as it is written; never from the cache."""
+    from effectgate.app.reading import read_library
+    from effectgate.config import load_settings
+
+    return read_library(load_settings(config), _override(packs, sites))
+
+
+def site_names(library: Library) -> list[str]:
+    """The sites that some effect speaks of."""
+    hosts = {host for effect in library.catalog.effects.values() for host in effect.hosts}
+    return sorted(host.removeprefix("@") for host in hosts if host.startswith("@"))
+
+
+def _override(packs: Iterable[Path] | None, sites: Iterable[str] | None) -> Override:
+    from effectgate.app.reading import Override
+
+    return Override(tuple(packs or ()), _sites(sites or ()), local=True)
 
 
 def _sites(options: Iterable[str]) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from effectgate.policy.authority import is_address
 from effectgate.policy.discriminator import inspect_bytes
 from effectgate.policy.effect import Effect, Shape, shape_parameters
 from effectgate.policy.facts import RequestFacts
@@ -58,8 +59,9 @@ class Catalog:
     def candidates(self, facts: RequestFacts) -> list[Entry]:
         """Every entry whose host, method and path could match on some reading."""
         out: list[Entry] = []
+        method_read = facts.method.upper()
         for node in self._host_nodes(facts.host):
-            for method in (facts.method, ANY_METHOD):
+            for method in (method_read, ANY_METHOD):
                 if (paths := node.methods.get(method)) is not None:
                     out.extend(_entries(paths, facts))
         return out
@@ -67,7 +69,9 @@ class Catalog:
     def knows_port(self, host: str, port: int) -> bool:
         """Whether some shape for this host has this port: asked at CONNECT, before there is a request."""
         nodes = self._host_nodes(host)
-        return port in self.ports and any(_has_port(paths, port) for node in nodes for paths in node.methods.values())
+        return port in self.ports and any(
+            port in entry.shape.ports for node in nodes for paths in node.methods.values() for entry in paths.entries()
+        )
 
     def inspect_bytes(self, facts: RequestFacts) -> int:
         """How many bytes of the body its candidates need held (0: none)."""
@@ -76,12 +80,10 @@ class Catalog:
     def _host_nodes(self, host: str) -> tuple[HostNode, ...]:
         nodes = self._hosts.get(host)
         if nodes is None:
-            found: dict[HostNode, None] = {}
-            labels = (host,) if ":" in host else tuple(host.split("."))
-            self._root.find(labels, len(labels), found)
+            labels = (host,) if is_address(host) else tuple(host.split("."))
             if len(self._hosts) >= MAX_HOSTS:
                 self._hosts.clear()
-            nodes = self._hosts[host] = tuple(found)
+            nodes = self._hosts[host] = tuple(self._root.find(labels))
         return nodes
 
 
@@ -92,12 +94,6 @@ def _entries(paths: PathNode, facts: RequestFacts) -> list[Entry]:
     out: list[Entry] = []
     paths.find(readings.folded, 0, out)
     return out
-
-
-def _has_port(node: PathNode, port: int) -> bool:
-    entries = (*node.ends, *node.globs, *(entry for _, entry in node.tails))
-    children = (*node.literals.values(), *(child for _, child in node.holes))
-    return any(port in e.shape.ports for e in entries) or any(_has_port(child, port) for child in children)
 
 
 def recognisers(effect: Effect) -> tuple[Shape, ...]:

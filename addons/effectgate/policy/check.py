@@ -10,6 +10,7 @@ from effectgate.policy.containment import contained
 from effectgate.policy.effect import Effect, Shape
 from effectgate.policy.example import Examiner, Example, ExampleError
 from effectgate.policy.fault import Fault
+from effectgate.policy.host import HostPattern
 from effectgate.policy.pack import Pack
 
 # (effect, within): the effect may lie within that riskier effect of another pack; `exceptions:` of effectgate.yaml.
@@ -69,39 +70,37 @@ class _Placed:
     effect: Effect
     shape: Shape
 
-    @property
-    def exact_host(self) -> str:
-        """The host where the shape has just one, else the empty text."""
-        host = self.shape.host
-        return "" if host.wild or host.parameters else host.text
-
-
-# Host -> pack -> shapes for exactly that host; those of open hosts lie under the empty text.
-_ByHost = dict[str, dict[str, list[_Placed]]]
-
 
 def _contained(packs: Sequence[Pack], catalog: Catalog, exceptions: frozenset[Exemption]) -> Iterator[Fault]:
-    placed = [_Placed(p, e, s) for p in packs for e in p.effects for s in catalog.shapes(e.id)]
-    by_host: _ByHost = {}
+    placed = [_Placed(p, e, s) for p in packs for e in p.effects for s in e.shapes or catalog.shapes(e.id)]
+    by_host: dict[HostPattern, list[_Placed]] = {}
     for row in placed:
-        by_host.setdefault(row.exact_host, {}).setdefault(row.pack.name, []).append(row)
-    for row in placed:
-        wider = {other.effect.id: other for other in _near(row, by_host) if _holds(other, row)}
-        for outer in wider.values():
-            if (row.effect.id, outer.effect.id) not in exceptions:
-                yield _contained_fault(row, outer)
+        by_host.setdefault(row.shape.host, []).append(row)
+    for host, rows in by_host.items():
+        around = [other for wider in by_host if _host_within(host, wider) for other in by_host[wider]]
+        for row in rows:
+            wider_effects = {other.effect.id: other for other in around if _holds(other, row)}
+            for outer in wider_effects.values():
+                if (row.effect.id, outer.effect.id) not in exceptions:
+                    yield _contained_fault(row, outer)
 
 
-def _near(row: _Placed, by_host: _ByHost) -> Iterator[_Placed]:
-    """The shapes of other packs that could hold this one: of its own host, and of open hosts."""
-    for host in {row.exact_host, ""}:
-        for pack, others in by_host.get(host, {}).items():
-            if pack != row.pack.name:
-                yield from others
+def _host_within(part: HostPattern, whole: HostPattern) -> bool:
+    """Asked of every pair of hosts; a literal one holds itself alone, and the last label of any is literal."""
+    if not whole.wild and not whole.parameters:
+        return part.text == whole.text
+    return part.labels[-1] == whole.labels[-1] and part.included(whole)
 
 
 def _holds(outer: _Placed, inner: _Placed) -> bool:
-    return outer.effect.risk > inner.effect.risk and contained(inner.shape, outer.shape)
+    if outer.pack is inner.pack or outer.effect.risk <= inner.effect.risk:
+        return False
+    return not _same_vouch(outer.shape, inner.shape) and contained(inner.shape, outer.shape)
+
+
+def _same_vouch(one: Shape, two: Shape) -> bool:
+    """Two vouches for one pattern, which `_vouches` has told."""
+    return one.vouch and two.vouch and one.host == two.host
 
 
 def _contained_fault(inner: _Placed, outer: _Placed) -> Fault:

@@ -24,7 +24,7 @@ _PIECE = re.compile(
       | "(?P<double>(?:[^"\\$`\x00-\x08\x0a-\x1f]|\\[^\x00-\x1f])*)"
       | \\(?P<escaped>[^\x00-\x1f])
       | (?P<expanded>[*?\[\]{}~])
-      | (?P<plain>[^\s\x00-\x1f'"\\|&;<>()$`*?\[\]{}~]+)""",
+      | (?P<plain>[^\x20\x00-\x1f'"\\|&;<>()$`*?\[\]{}~]+)""",
     re.VERBOSE,
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")

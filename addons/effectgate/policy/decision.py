@@ -9,7 +9,7 @@ from effectgate.policy import sentence
 from effectgate.policy.catalog import Catalog
 from effectgate.policy.facts import RequestFacts
 from effectgate.policy.grant import Grant
-from effectgate.policy.outcome import Outcome, weigh
+from effectgate.policy.outcome import Outcome, weigh, weigh_expired
 from effectgate.policy.proposal import proposals
 from effectgate.policy.recognition import Match, recognise
 from effectgate.policy.verdict import Verdict
@@ -28,16 +28,20 @@ def decide(
     ports: frozenset[int] = DEFAULT_PORTS,
     credentials: frozenset[str] = NO_CREDENTIALS,
 ) -> Verdict:
-    """Hold one request against one grant, in the order grant, recognition, port.
+    """Hold one request against one grant, in the order envelope (what of it only the catalogue knows), grant, recognition, port.
 
     `ports` are `network.ports`; `credentials` are the HMACs of the request's own credentials, for entries that pin one.
     """
     matches = recognise(catalog, facts)
-    outcome = weigh(catalog, grant, matches, facts, credentials)
-    if grant.empty:
-        return _refused(catalog, facts, matches, outcome, Reason.NO_POLICY_DEFINED, sentence.empty_grant(outcome.named))
     if grant.expires is not None and now >= grant.expires:
-        return _refused(catalog, facts, matches, outcome, Reason.NO_POLICY_DEFINED, sentence.expired(grant.expires))
+        outcome, lapsed = weigh_expired(catalog, grant, matches, facts), sentence.expired(grant.expires)
+    else:
+        outcome = weigh(catalog, grant, matches, facts, credentials)
+        lapsed = sentence.empty_grant(outcome.named) if grant.empty else ""
+    if facts.encoded_slash and not outcome.named:
+        return Verdict(Decision.DENY, Reason.ENVELOPE_INVALID, sentence.encoded_slash(facts))
+    if lapsed:
+        return _refused(catalog, facts, matches, outcome, Reason.NO_POLICY_DEFINED, lapsed)
     if not outcome.named:
         return _unnamed(facts, ports)
     if outcome.admitting < 0:
@@ -65,8 +69,6 @@ def _allowed(facts: RequestFacts, matches: Sequence[Match], outcome: Outcome) ->
 def _unnamed(facts: RequestFacts, ports: frozenset[int]) -> Verdict:
     if facts.port not in ports:
         return Verdict(Decision.DENY, Reason.SANDBOX_VIOLATION, sentence.port_closed(facts))
-    if facts.encoded_slash:
-        return Verdict(Decision.DENY, Reason.ENVELOPE_INVALID, sentence.encoded_slash(facts))
     return Verdict(Decision.DENY, Reason.DATA_EGRESS_BLOCKED, sentence.unnamed(facts))
 
 

@@ -26,7 +26,7 @@ def lint(packs: Sequence[Pack], catalog: Catalog) -> list[Fault]:
     for pack in packs:
         for effect in pack.effects:
             out += _effect_hazards(pack, effect)
-            for shape in catalog.shapes(effect.id):
+            for shape in effect.shapes or catalog.shapes(effect.id):
                 out += _shape_hazards(pack, effect, shape)
         out += _untested(pack)
     out += pair_hazards(packs, catalog)

@@ -41,7 +41,7 @@ def _neighbours(packs: Sequence[Pack], catalog: Catalog) -> Iterator[tuple[_Plac
     by_host: dict[HostPattern, list[_Placed]] = {}
     for pack in packs:
         for effect in pack.effects:
-            for shape in catalog.shapes(effect.id):
+            for shape in effect.shapes or catalog.shapes(effect.id):
                 by_host.setdefault(shape.host, []).append(_Placed(pack, effect, shape))
     for rows in by_host.values():
         yield from itertools.combinations(rows, 2)

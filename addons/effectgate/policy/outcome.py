@@ -49,38 +49,46 @@ def weigh(
     """The outcome, remembered where it is the same for every request that these shapes match in this way."""
     narrowed = grant.narrowed
     if not facts.readings.linear or (narrowed and any(match.effect.id in narrowed for match in matches)):
-        return _weigh(catalog, grant, matches, facts, credentials)
+        return _weigh(catalog, grant, matches, Admission(matches, facts, grant.entries, credentials))
     key = (grant, *[(match.entry, match.named, match.plain, match.sure, match.conditions) for match in matches])
     known = catalog.outcomes.get(key)
     if not isinstance(known, Outcome):
         if len(catalog.outcomes) >= MAX_OUTCOMES:
             catalog.outcomes.clear()
-        known = catalog.outcomes[key] = _weigh(catalog, grant, matches, facts, credentials)
+        known = _weigh(catalog, grant, matches, Admission(matches, facts, grant.entries, credentials))
+        catalog.outcomes[key] = known
     return known
 
 
-def _weigh(
-    catalog: Catalog, grant: Grant, matches: Sequence[Match], facts: RequestFacts, credentials: frozenset[str]
-) -> Outcome:
-    ranked = sorted(matches, key=lambda match: match.entry.rank)
-    named = [match for match in ranked if match.named]
+def weigh_expired(catalog: Catalog, grant: Grant, matches: Sequence[Match], facts: RequestFacts) -> Outcome:
+    """The outcome under a grant that holds nothing any more: what to ask for in a new one."""
+    return _weigh(catalog, grant, matches, Admission(matches, facts, {}, frozenset()))
+
+
+def _weigh(catalog: Catalog, grant: Grant, matches: Sequence[Match], admission: Admission) -> Outcome:
+    named = sorted((match for match in matches if match.named), key=lambda match: match.entry.rank)
     effects = {match.effect.id: match.effect for match in named}
-    admission = Admission(ranked, facts, grant, credentials)
     admitting = admission.admitting()
     return Outcome(
         named=tuple(Named(effect.id, effect.title, effect.risk) for effect in effects.values()),
         admitting=matches.index(most_specific(admitting)) if admitting else -1,
         ports_open=any(match.shape.ports_explicit for match in admitting),
-        asks=() if admitting else _asks(catalog, admission, grant, list(effects.values())),
+        asks=() if admitting else _asks(catalog, admission, grant, named),
         secret=frozenset[str]().union(*(match.shape.secret for match in matches)),
         template=named[0].shape.path.text if named else "",
     )
 
 
-def _asks(catalog: Catalog, admission: Admission, grant: Grant, named: list[Effect]) -> tuple[Ask, ...]:
-    """One ask an effect, ordered by the top risk of its set, then specificity (the order of `named`), then id."""
-    asks = [_ask(catalog, admission, grant, effect) for effect in named]
-    return tuple(sorted(asks, key=lambda ask: max(catalog.effects[e].risk for e in (ask.effect.id, *ask.also))))
+def _asks(catalog: Catalog, admission: Admission, grant: Grant, named: Sequence[Match]) -> tuple[Ask, ...]:
+    """One ask an effect, ordered by the top risk of its set, then specificity, then id."""
+    most = {match.effect.id: match for match in reversed(named)}
+    asks = [_ask(catalog, admission, grant, match.effect) for match in most.values()]
+
+    def order(ask: Ask) -> tuple[object, ...]:
+        top = max(catalog.effects[e].risk for e in (ask.effect.id, *ask.also))
+        return top, most[ask.effect.id].entry.specificity, ask.effect.id
+
+    return tuple(sorted(asks, key=order))
 
 
 def _ask(catalog: Catalog, admission: Admission, grant: Grant, effect: Effect) -> Ask:

@@ -39,15 +39,12 @@ def _where(ask: Ask, matches: Sequence[Match], shared: frozenset[str]) -> Mappin
 
 
 def _gather(match: Match, values: dict[str, set[str]]) -> None:
-    bindings = match.bindings()
-    if not bindings:  # unbound, or too many values: nothing that would be proposed covers them all
-        values.clear()
-    for bound in bindings or ():
-        for name in list(values):
-            if name in bound:
-                values[name].add(bound[name])
-            else:
-                del values[name]
+    bound = match.values()
+    for name in list(values):
+        if taken := bound.get(name):
+            values[name].update(taken)
+        else:
+            del values[name]
 
 
 def _spelled(texts: tuple[str, ...]) -> WhereValue:

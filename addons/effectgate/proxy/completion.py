@@ -31,8 +31,9 @@ class Completion:
         self.observer = observer
 
     def open(self, client: Client, ticket: Ticket) -> None:
-        """Count a new ticket as in flight."""
-        self._sessions.admit(client, ticket)
+        """Count a new ticket as in flight, or close it at once if its client has left while it was decided."""
+        if not self._sessions.admit(client, ticket):
+            self._close(client, ticket, aborted=True)
 
     def responseheaders(self, flow: AgentFlow) -> None:
         """Stream the response; one that switches protocols unasked goes nowhere."""
@@ -50,13 +51,22 @@ class Completion:
 
     def effectgate_closed(self, flow: AgentFlow) -> None:
         """Request and response are both through."""
-        self._end(flow, aborted=False)
+        self._end(flow)
 
     def error(self, flow: AgentFlow) -> None:
         """The flow ended early, on either side."""
-        if (ticket := flow.ticket) is not None and not ticket.error:
-            ticket.error = "closed" if ticket.status else ""
-        self._end(flow, aborted=True)
+        ticket, failure = flow.ticket, flow.failure
+        if ticket is None:
+            return
+        if failure is not None and failure.kind == "closed" and self._was_late(flow):
+            failure = flow.failure = Failure("timeout")
+        if not ticket.error:
+            ticket.error = failure.kind if failure else "closed" if ticket.status else ""
+        self._close(flow.client_conn, ticket, aborted=failure is None)
+
+    def _was_late(self, flow: AgentFlow) -> bool:
+        session = self._sessions.find(flow.client_conn)
+        return session is not None and flow.ticket is not None and flow.ticket.endpoint in session.late
 
     def websocket_message(self, flow: AgentFlow) -> None:
         """Count a message and forget it; mitmproxy would keep them all."""
@@ -68,7 +78,7 @@ class Completion:
 
     def websocket_end(self, flow: AgentFlow) -> None:
         """The conversation is over."""
-        self._end(flow, aborted=False)
+        self._end(flow)
 
     def client_disconnected(self, client: Client) -> None:
         """Close what the connection leaves open."""
@@ -82,9 +92,9 @@ class Completion:
         while self._pending:
             await asyncio.gather(*self._pending, return_exceptions=True)
 
-    def _end(self, flow: AgentFlow, *, aborted: bool) -> None:
+    def _end(self, flow: AgentFlow) -> None:
         if (ticket := flow.ticket) is not None:
-            self._close(flow.client_conn, ticket, aborted=aborted)
+            self._close(flow.client_conn, ticket, aborted=False)
 
     def _close(self, client: Client, ticket: Ticket, *, aborted: bool) -> None:
         if ticket.closed:

@@ -9,6 +9,7 @@ from mitmproxy.connection import Client, Server
 
 from effectgate.boundary import Caller
 from effectgate.policy.facts import RequestFacts
+from effectgate.proxy.failure import Failure
 from effectgate.proxy.ticket import Ticket
 
 
@@ -61,6 +62,7 @@ class AgentFlow(http.HTTPFlow):
     received: Received
     stance: Stance | None = None
     stop: http.Response | None = None
+    failure: Failure | None = None  # why an allowed request got no response
     credential: str = ""
 
     def __init__(self, client: Client, server: Server, received: Received) -> None:

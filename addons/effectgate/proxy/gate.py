@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from effectgate.boundary import Boundary
+from effectgate.proxy import origin_side
 from effectgate.proxy.completion import Completion
 from effectgate.proxy.doorway import Doorway
 from effectgate.proxy.observer import Observer
@@ -22,6 +23,7 @@ class Gate:
         self, settings: ProxySettings, boundary: Boundary, authenticate: Authenticate, local: Local,
         ports: Callable[[], frozenset[int]], observer: Observer,
     ) -> None:  # fmt: skip
+        origin_side.install()
         self.sessions = Sessions(authenticate, boundary.admitted)
         self.completion = Completion(self.sessions, boundary, observer)
         self.upstream = Upstream(self.sessions, settings.handshake_seconds)

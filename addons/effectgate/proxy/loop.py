@@ -54,6 +54,7 @@ class AddressGuard:
     resolve: Resolve = socket.getaddrinfo
     resolve_seconds: float = 5.0
     connect_seconds: float = 10.0
+    everywhere: frozenset[int] = frozenset()  # ports that a listener of ours has on every local address
 
     @classmethod
     def of(
@@ -61,9 +62,14 @@ class AddressGuard:
     ) -> AddressGuard:
         """The guard for these settings; `own` are our listeners' (address, port) pairs."""
         return cls(
-            AddressPolicy(settings.allow_private, own | settings.own), dict(settings.resolve), settings.private, resolve,
-            settings.resolve_seconds, settings.connect_seconds,
-        )  # fmt: skip
+            policy=AddressPolicy(settings.allow_private, own | settings.own),
+            static=dict(settings.resolve),
+            private=settings.private,
+            resolve=resolve,
+            resolve_seconds=settings.resolve_seconds,
+            connect_seconds=settings.connect_seconds,
+            everywhere=frozenset(port for host, port in own | settings.own if host in ("0.0.0.0", "::", "")),
+        )
 
 
 # What a loop does before a guard is set: nothing is resolved and nothing is dialled.
@@ -98,6 +104,8 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         """Dial a vetted address, or vet a literal first; raises DialError (`address`, `timeout`) or OSError."""
         if not _own_traffic.get() and sock.family in (socket.AF_INET, socket.AF_INET6):
             address = address if isinstance(address, VettedAddress) else self._vet_literal(address)
+            if address[1] in self.guard.everywhere and is_local(address[0], sock.family):
+                raise DialError("address", "the destination is an address of Effectgate itself")
             try:
                 async with asyncio.timeout(address.seconds):
                     return await super().sock_connect(sock, tuple(address))
@@ -143,6 +151,16 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         vetted = VettedAddress(endpoint)
         vetted.seconds = self.guard.connect_seconds
         return vetted
+
+
+def is_local(host: str, family: int) -> bool:
+    """Whether this is an address of this machine: only those can be bound."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((host, 0))
+        except OSError:
+            return False
+    return True
 
 
 def refuse_own(endpoint: Endpoint, policy: AddressPolicy) -> None:

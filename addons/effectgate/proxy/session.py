@@ -32,6 +32,7 @@ class Session:
     fault: str = ""  # why every request in this tunnel is refused, such as a foreign SNI
     spoken: bool = False  # the tunnel has begun to speak TLS or HTTP
     tickets: set[Ticket] = field(default_factory=set)
+    late: set[Endpoint | None] = field(default_factory=set)  # origins whose handshake took too long
 
     def credentials(self) -> set[str]:
         """Every credential that something open on this connection relies on."""
@@ -67,6 +68,10 @@ class Sessions:
         """The session of a connection; raises KeyError once it is closed."""
         return self._open[client.id]
 
+    def find(self, client: Client) -> Session | None:
+        """The session of a connection, if it is still open."""
+        return self._open.get(client.id)
+
     def close(self, client: Client) -> Session | None:
         """Forget a session; None if it was never opened."""
         return self._open.pop(client.id, None)
@@ -83,10 +88,13 @@ class Sessions:
             self.disconnect(session.client)
         return len(stale)
 
-    def admit(self, client: Client, ticket: Ticket) -> None:
-        """Count a ticket as open. One for a connection that has gone is closed at once by `Completion`."""
-        self.of(client).tickets.add(ticket)
+    def admit(self, client: Client, ticket: Ticket) -> bool:
+        """Count a ticket as open; false if its connection has gone meanwhile."""
         self.in_flight[ticket.caller.principal] += 1
+        session = self._open.get(client.id)
+        if session is not None:
+            session.tickets.add(ticket)
+        return session is not None
 
     def release(self, client: Client, ticket: Ticket) -> None:
         """Count a ticket as closed."""

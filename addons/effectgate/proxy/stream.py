@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from mitmproxy import flow as mitmproxy_flow
 from mitmproxy import http
+from mitmproxy.net.http.validate import validate_headers
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.commands import StartHook
 from mitmproxy.proxy.layers.http import DropStream, HTTPMode, HttpStream, SendHttp, validate_request
@@ -92,16 +93,25 @@ class GatedStream(HttpStream):
             )
 
     def check_invalid(self, request: bool) -> layer.CommandGenerator[bool]:
-        """As in the base class; a request that is invalid is refused by the gate, in its words and with a receipt."""
-        if not request:
-            return (yield from super().check_invalid(request))
+        """As in the base class; what is invalid is answered in our words, a request with a receipt."""
+        if request:
+            return (yield from self._check_request())
+        assert self.flow.response is not None
+        try:
+            validate_headers(self.flow.response)
+        except ValueError:
+            yield commands.CloseConnection(self.flow.server_conn)
+            yield from self._fail("Received invalid headers")
+            return True
+        return False
+
+    def _check_request(self) -> layer.CommandGenerator[bool]:
         if fault := validate_request(self.mode, self.flow.request, True):
             self.flow.error = mitmproxy_flow.Error(fault)
             yield HttpRequestHeadersHook(self.flow)
             stance = self.flow.stance
-            yield from self.answer(stance.response if isinstance(stance, Refused) else reply.fault(fault))
-            return True
-        return False
+            yield from self.answer(stance.response if isinstance(stance, Refused) else reply.fault("Deciding failed."))
+        return bool(fault)
 
     def check_killed(self, emit_error_hook: bool) -> layer.CommandGenerator[bool]:
         """As in the base class, and stop here too if a hook failed or the gate has not said ALLOW."""
@@ -202,14 +212,19 @@ class GatedStream(HttpStream):
         self, event: RequestProtocolError | ResponseProtocolError
     ) -> layer.CommandGenerator[None]:
         """As in the base class; where no response has begun, the client gets ours instead of an HTML page."""
-        ticket = self.flow.ticket if isinstance(event, ResponseProtocolError) and not self.draining else None
-        if ticket is None or self.flow.response is not None or self.client_state == self.state_errored:
-            return (yield from super().handle_protocol_error(event))
-        failure = classify(event.message)
-        ticket.error = failure.kind
-        self.flow.error = mitmproxy_flow.Error(event.message)
+        begun = self.flow.response is not None or self.client_state == self.state_errored
+        if isinstance(event, RequestProtocolError) or self.flow.ticket is None or self.draining or begun:
+            yield from super().handle_protocol_error(event)
+        else:
+            yield from self._fail(event.message)
+
+    def _fail(self, message: str) -> layer.CommandGenerator[None]:
+        ticket = self.flow.ticket
+        assert ticket is not None
+        self.flow.error = mitmproxy_flow.Error(message)
+        self.flow.failure = classify(message)
         yield HttpErrorHook(self.flow)
-        yield from self.answer(reply.failed(ticket.answer, failure, self.flow.user_agent))
+        yield from self.answer(reply.failed(ticket.answer, self.flow.failure, self.flow.user_agent))
 
     def flow_done(self) -> layer.CommandGenerator[None]:
         """As in the base class, with our websocket layer, and telling the gate."""

@@ -48,7 +48,7 @@ class Tunnel:
         if choice == "close":
             data.layer = Closed(context)
         elif choice != "wait":
-            self._sessions.of(context.client).spoken = True
+            self._sessions.of(context.client).spoken |= choice != "proxy"
             data.layer = _make(choice, context)
 
     def tls_clienthello(self, data: ClientHelloData) -> None:

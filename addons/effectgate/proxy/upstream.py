@@ -46,5 +46,7 @@ class Upstream:
         data.conn.alpn_offers = (b"h2", b"http/1.1") if client.alpn == b"h2" else (b"http/1.1",)
 
     def _must_have_agreed(self, data: ServerConnectionHookData) -> None:
-        if not data.server.tls_established and data.server.connected:
+        session = self._sessions.find(data.client)
+        if session is not None and data.server.connected and not data.server.tls_established:
+            session.late.add(data.server.address)
             self.hang_up(data.client, data.server)

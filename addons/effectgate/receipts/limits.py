@@ -64,7 +64,7 @@ class Meter:
     def turn(self, limit: int, window: Window) -> None:
         """Go over to the present window and limit. A clock set back keeps the later window."""
         if window.began > self.window.began:
-            self.used, self.latched = 0, False  # what is still reserved will be settled in the new window
+            self.used, self.reserved, self.latched = 0, 0, False
             self.window = window
         if limit != self.limit:
             self.limit, self.latched = limit, self.used >= limit

@@ -74,8 +74,12 @@ def open_for_reading(path: Path, *, busy_seconds: float = 5.0) -> sqlite3.Connec
     address = f"{path.absolute().as_uri()}?{'immutable=1' if settled else 'mode=ro'}"
     try:
         connection = sqlite3.connect(address, uri=True, timeout=busy_seconds, isolation_level=None)
+    except sqlite3.Error as fault:
+        raise StoreError(f"{path} cannot be opened: {fault}") from fault
+    try:
         connection.execute("SELECT 1 FROM receipts LIMIT 1")
     except sqlite3.Error as fault:
+        connection.close()
         raise StoreError(f"{path} is not a readable receipts store: {fault}") from fault
     return connection
 

@@ -35,11 +35,15 @@ class Limits(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What one request holds until it is settled. `upload_left` bounds its body, None without a limit; `spends` go to the store."""
+    """What one request holds until it is settled, in the window that began at `window`.
+
+    `upload_left` bounds its body, None without a limit; `spends` go to the store with its receipt.
+    """
 
     principal: str
     amounts: Mapping[str, int]
     spends: tuple[Spend, ...]
+    window: int = 0
     upload_left: int | None = None
 
 
@@ -62,30 +66,35 @@ class Ledger:
             meter = self._meter(principal, name, size, Window.at(limits.per, now))
             if meter.latched or meter.left < (1 if amount is None else amount):
                 return Exhausted(name, limits.per, size, meter.left, amount or 1, meter.window.resets)
-        return self._reserved(principal, {name: amount for name, (_, amount) in wanted.items()})
+        return self._reserved(principal, {name: amount for name, (_, amount) in wanted.items()}, meter.window.began)
 
     def settle(self, reservation: Reservation, uploaded: int) -> tuple[Spend, ...]:
-        """Close a reservation with the body bytes that really left."""
+        """Close a reservation with the body bytes that really left. One of a window that is over was counted there, whole."""
         for name, amount in reservation.amounts.items():
-            self._meters[reservation.principal, name].settle(amount, uploaded if name == "upload_bytes" else amount)
+            self._close(reservation, name, amount, uploaded if name == "upload_bytes" else amount)
         return self._spends(reservation.principal, reservation.amounts)
 
     def release(self, reservation: Reservation) -> None:
         """Give back a reservation under which nothing was sent."""
         for name, amount in reservation.amounts.items():
-            self._meters[reservation.principal, name].settle(amount, 0)
+            self._close(reservation, name, amount, 0)
+
+    def _close(self, reservation: Reservation, name: str, amount: int, used: int) -> None:
+        meter = self._meters[reservation.principal, name]
+        if meter.window.began == reservation.window:
+            meter.settle(amount, used)
 
     def remaining(self, principal: str) -> dict[str, int]:
         """What is left of each limit that this principal has used so far."""
         return {name: meter.left for (who, name), meter in self._meters.items() if who == principal}
 
-    def _reserved(self, principal: str, amounts: Mapping[str, int | None]) -> Reservation:
+    def _reserved(self, principal: str, amounts: Mapping[str, int | None], window: int) -> Reservation:
         taken: dict[str, int] = {}
         for name, amount in amounts.items():
             meter = self._meters[principal, name]
             taken[name] = meter.left if amount is None else amount
             meter.reserve(taken[name])
-        return Reservation(principal, taken, self._spends(principal, taken), taken.get("upload_bytes"))
+        return Reservation(principal, taken, self._spends(principal, taken), window, taken.get("upload_bytes"))
 
     def _spends(self, principal: str, names: Mapping[str, int]) -> tuple[Spend, ...]:
         meters = {name: self._meters[principal, name] for name in names}
