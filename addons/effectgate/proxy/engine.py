@@ -85,8 +85,8 @@ class ProxyEngine:
         if not isinstance(loop, GuardedLoop):
             raise EngineError("the proxy must run in a GuardedLoop: asyncio.Runner(loop_factory=GuardedLoop)")
         loop.set_task_factory(asyncio.eager_task_factory)  # as Master.run does; a task for each hook is a large cost
-        self._master = self._make_master()
-        self._dispatch = Dispatch(self._master.addons, Faults(self.gate.sessions), self.settings.decide_seconds)
+        self.master = self._make_master()
+        self._dispatch = Dispatch(self.master.addons, Faults(self.gate.sessions), self.settings.decide_seconds)
         if sock is None:
             self._server = await asyncio.start_server(self._accept, *self.settings.listen)
         else:
@@ -143,7 +143,7 @@ class ProxyEngine:
             writer.write(_BUSY_RESPONSE)
             writer.close()
             return
-        handler = AgentConnection(self._dispatch, self._master, reader, writer)
+        handler = AgentConnection(self._dispatch, self.master, reader, writer)
         handler.layer = modes.HttpProxy(handler.layer.context)
         self._connections[handler.client.id] = handler
         try:
