@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from library import effect, library
 
-from effectgate.grants_io import compile_grants, read_token_hashes
 from effectgate.policy.fault import Fault, FaultsError
 from effectgate.policy.grant import Grant, GrantEntry, ScopeValue, UnknownEffectError, grant_of_ids
+from effectgate.policy.granting import grants_of, token_hashes
+from effectgate.policy.lattice import Ceiling, Profile
+from effectgate.policy.vocabulary import OPERATIONS, Level, Risk
+from effectgate.strict_yaml import read_yaml
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 ROW = '{{ method = "{}", host = "api.example.com", path = "{}" }}'
@@ -33,7 +36,7 @@ LIBRARY = library({"demo": PACK}, CEILINGS)
 
 
 def compiled(text: str) -> Mapping[str, Grant]:
-    return compile_grants(text, "grants.yaml", LIBRARY.catalog, LIBRARY.ceilings, NOW)
+    return grants_of(read_yaml(text, "grants.yaml"), LIBRARY.catalog, LIBRARY.ceilings, NOW)
 
 
 def agent(body: str, name: str = "ci") -> str:
@@ -181,7 +184,7 @@ def test_every_key_arrives() -> None:
     assert first.profile.words() == {"create_pr": "low_risk"}
     assert grant.profile.within(grant.ceiling.profile)
     assert grant.catalog_digest == LIBRARY.catalog.digest
-    assert read_token_hashes(FULL, "grants.yaml") == {"ci-fixer": HASH}
+    assert token_hashes(read_yaml(FULL, "grants.yaml")) == {"ci-fixer": HASH}
 
 
 def test_what_is_clipped_goes_to_cannot_and_not_to_entries() -> None:
@@ -314,3 +317,23 @@ def test_an_unknown_bare_id_names_the_nearest() -> None:
     with pytest.raises(UnknownEffectError) as caught:
         grant_of_ids(LIBRARY.catalog, ["demo/raed"])
     assert caught.value.fix == "write 'demo/read'"
+
+
+LEVELS = st.tuples(*[st.sampled_from(list(Level))] * len(OPERATIONS))
+
+
+@given(LEVELS, st.sampled_from(list(Risk)), st.sets(st.sampled_from(["read", "open", "wipe"]), min_size=1))
+def test_a_grant_never_exceeds_its_ceiling(levels: tuple[Level, ...], risk: Risk, names: set[str]) -> None:
+    ceiling = Ceiling("read-only", "Any", risk, Profile(levels))
+    document = read_yaml(
+        agent(f"    effects: [{', '.join(f'demo/{name}' for name in sorted(names))}]\n"), "grants.yaml"
+    )
+    if all(ceiling.admits(LIBRARY.catalog.effects[f"demo/{name}"]) for name in names):
+        with pytest.raises(FaultsError, match="nothing is left"):
+            grants_of(document, LIBRARY.catalog, {"read-only": ceiling}, NOW)
+        return
+    grant = grants_of(document, LIBRARY.catalog, {"read-only": ceiling}, NOW)["ci"]
+    assert grant.profile.within(ceiling.profile)
+    assert all(LIBRARY.catalog.effects[held].risk <= risk for held in grant.entries)
+    assert {*grant.entries, *(item.effect for item in grant.cannot)} == {f"demo/{name}" for name in names}
+    assert not {*grant.entries} & {item.effect for item in grant.cannot}

@@ -46,15 +46,19 @@ def _vouches(packs: Sequence[Pack]) -> Iterator[Fault]:
         for effect in pack.effects:
             for host in effect.hosts if vouches(effect) else ():
                 by_host.setdefault(host, []).append((pack, effect))
+    told: set[tuple[str, str]] = set()
     for host, rows in by_host.items():
         riskiest = max((effect for _, effect in rows), key=lambda effect: effect.risk)
         for pack, effect in rows:
-            if effect.risk < riskiest.risk:
-                path = (*pack.effect_path(effect), "lowers", "hosts")
-                message = (
-                    f"{effect.id} vouches for {host}, and so does the riskier {riskiest.id} ({riskiest.risk.word})"
-                )
-                yield pack.document.fault(path, message, "write shapes in matches.http for one of the two")
+            if effect.risk < riskiest.risk and (effect.id, riskiest.id) not in told:
+                told.add((effect.id, riskiest.id))
+                yield _vouch_fault(pack, effect, riskiest, host)
+
+
+def _vouch_fault(pack: Pack, effect: Effect, riskiest: Effect, host: str) -> Fault:
+    path = (*pack.effect_path(effect), "lowers", "hosts")
+    message = f"{effect.id} vouches for {host}, and so does the riskier {riskiest.id} ({riskiest.risk.word})"
+    return pack.document.fault(path, message, "write shapes in matches.http for one of the two")
 
 
 def vouches(effect: Effect) -> bool:

@@ -29,13 +29,13 @@ def effect_faults(document: Document, draft: EffectDraft) -> Iterator[Fault]:
 
 def bound_names(shape: ShapeTable) -> Counter[str]:
     """How often a match of the shape binds each parameter; a discriminator counts where all its patterns bind it."""
-    out = Counter(shape.path.parameters if shape.path is not None else ())
+    names = [*shape.path.parameters] if shape.path is not None else []
     if isinstance(shape.host, HostPattern):
-        out.update(shape.host.parameters)
+        names += shape.host.parameters
     for patterns in (shape.query, shape.headers, shape.form, shape.json_):
         for values in patterns.values():
-            out.update(_always(values))
-    return out
+            names += _always(values)
+    return Counter(names)
 
 
 def _always(values: list[ValuePattern]) -> frozenset[str]:
