@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from wsgiref.simple_server import WSGIServer
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, start_http_server
 
 from effectgate.boundary import Outcome
 from effectgate.policy.verdict import Verdict
@@ -17,6 +17,9 @@ from effectgate.setting_values import Address
 OTHER = "other"
 DECISION_BUCKETS = (0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.1, 1.0)
 LATENCY_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
+
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, that nobody asked for
 
 
 class Metrics:
@@ -92,8 +95,11 @@ class Metrics:
         self._reloads.labels("ok" if ok else "error").inc()
 
     def serve(self, address: Address) -> WSGIServer:
-        """Serve `/metrics` on a port of its own, from a thread; close with `shutdown()`. Raises OSError if the port is taken."""
-        server, _ = start_http_server(address.port, address.host, self.registry)
+        """Serve `/metrics` on a port of its own, from a thread; close with `shutdown()`. Raises OSError naming the address."""
+        try:
+            server, _ = start_http_server(address.port, address.host, self.registry)
+        except OSError as error:
+            raise OSError(error.errno, f"{error.strerror}: {address}") from error
         return server
 
     def _principal(self, name: str) -> str:

@@ -42,28 +42,38 @@ NO_OVERRIDE = Override()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Policy:
-    """What decisions are made of, before any grant."""
+    """What decisions are made of, before any grant. `key` stands for everything that it was made from."""
 
     catalog: Catalog
     ceilings: Mapping[str, Ceiling]
+    key: str
 
 
 def read_library(settings: Settings, override: Override = NO_OVERRIDE) -> Library:
     """The packs and ceilings that the settings name. Raises FaultsError with every fault of every file."""
+    return _library(settings, override, _sources(settings, override))
+
+
+def _library(settings: Settings, override: Override, sources: Sources) -> Library:
     from effectgate.packs_io import load
 
-    return load(_sources(settings, override), sites=_sites(settings, override), exceptions=_exceptions(settings))
+    return load(sources, sites=_sites(settings, override), exceptions=_exceptions(settings))
+
+
+def _key(settings: Settings, override: Override, sources: Sources) -> str:
+    """What a policy depends on, and nothing else."""
+    return cache_key(sources.digest, repr(_sites(settings, override).facts()), repr(_exceptions(settings)))
 
 
 def read_policy(settings: Settings, override: Override = NO_OVERRIDE) -> Policy:
     """The same as catalogue and ceilings alone, from the cache where it has them."""
-    sources, sites = _sources(settings, override), _sites(settings, override)
-    key = cache_key(sources.digest, repr(sites.facts()), repr(_exceptions(settings)))
+    sources = _sources(settings, override)
+    key = _key(settings, override, sources)
     if (kept := read_cache(key)) is not None:
-        return Policy(Catalog.build(kept[0]), kept[1])
-    library = read_library(settings, override)
+        return Policy(Catalog.build(kept[0]), kept[1], key)
+    library = _library(settings, override, sources)
     write_cache(key, (list(library.catalog.effects.values()), dict(library.ceilings)))
-    return Policy(library.catalog, library.ceilings)
+    return Policy(library.catalog, library.ceilings, key)
 
 
 def _sources(settings: Settings, override: Override) -> Sources:
@@ -95,7 +105,7 @@ class Grants:
     tokens: Mapping[str, str]
 
 
-def read_grants(settings: Settings, policy: Policy | Library, now: datetime) -> Grants:
+def read_grants(settings: Settings, policy: Policy, now: datetime) -> Grants:
     """The grants under their ceilings. Raises FaultsError with every fault of the file."""
     from effectgate.policy.granting import grants_of, token_hashes
 
@@ -127,13 +137,25 @@ class Loaded:
     tokens: Mapping[str, frozenset[str]]
 
 
-def read_all(option: Path | None, now: datetime) -> Loaded:
-    """Read settings, packs and grants, without any cache. Raises FaultsError with the faults of the first that has some."""
+def read_all(option: Path | None, now: datetime, former: Loaded | None = None) -> Loaded:
+    """Read settings, packs and grants, without any cache but `former`, whose policy is kept if its files are the same.
+
+    Raises FaultsError with the faults of the first kind of file that has some.
+    """
     settings = load_settings(option)
-    library = read_library(settings)
-    grants = read_grants(settings, library, now)
+    policy = _checked(settings, former.policy if former else None)
+    grants = read_grants(settings, policy, now)
     tokens = {name: frozenset({digest}) for name, digest in grants.tokens.items()}
-    return Loaded(settings, Policy(library.catalog, library.ceilings), grants.by_principal, tokens)
+    return Loaded(settings, policy, grants.by_principal, tokens)
+
+
+def _checked(settings: Settings, former: Policy | None) -> Policy:
+    sources = _sources(settings, NO_OVERRIDE)
+    key = _key(settings, NO_OVERRIDE, sources)
+    if former is not None and former.key == key:
+        return former
+    library = _library(settings, NO_OVERRIDE, sources)
+    return Policy(library.catalog, library.ceilings, key)
 
 
 def agent_names(settings: Settings) -> list[str]:
