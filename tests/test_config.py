@@ -90,7 +90,7 @@ network:
   allow_private: ["10.0.0.1/8"]
   resolve: {"a:1": "b:2"}
   upstream_ca: missing.pem
-sites: {"k8s": ["a"]}
+sites: {"k8s": ["a:99999"]}
 exceptions: [{effect: a}]
 """
     assert faults(text) == [
@@ -105,7 +105,7 @@ exceptions: [{effect: a}]
         (10, "receipts.path"),
         (12, "network.ports[1]"),
         (13, "network.allow_private[0]"),
-        (14, "network.resolve.a:1"),
+        (14, 'network.resolve."a:1"'),
         (15, "network.upstream_ca"),
         (16, "sites.k8s[0]"),
         (17, "exceptions[0].effect"),
@@ -117,8 +117,6 @@ exceptions: [{effect: a}]
     ("text", "place"),
     [
         ("listen: '127.0.0.1:1'\nlisten: '127.0.0.1:2'\n", (2, "listen")),
-        ("api: &a {}\nnetwork: *a\n", (2, "network")),
-        ("network:\n  <<: {}\n", (2, "network.<<")),
         ("a: [\n", (2, "")),
         ("- a\n", (1, "")),
         ("listen: 2027-13-45\n", (1, "")),

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field
 
-from effectgate.config_faults import faults_of
-from effectgate.policy.fault import Fault, FaultsError
+from effectgate.policy.document import Document, KeyPath, key_text
+from effectgate.policy.fault import Fault, FaultsError, PatternError
+from effectgate.policy.schema import Table, read_table
 from effectgate.setting_values import (
     Address,
     EffectId,
-    ExistingFile,
     HostPort,
     Listen,
     Name,
     Network,
     Port,
+    SiteAddress,
     StaticAnswer,
     Store,
     Workers,
     parse_address,
 )
-from effectgate.yaml_document import KeyPath, dotted, read_yaml
+from effectgate.strict_yaml import read_yaml
 
 FILE_NAME = "effectgate.yaml"
 ENVIRONMENT = "EFFECTGATE_CONFIG"
@@ -35,60 +36,82 @@ PROJECT = Path(__file__).resolve().parents[2]
 SHIPPED_PACKS = PROJECT / "effects"
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+def _not_empty(names: list[str]) -> list[str]:
+    if not names:
+        raise PatternError("the list is empty", "name at least one directory, or leave the key out")
+    return names
 
 
-class Api(_Section):
+class Api(Table):
     """Where the HTTP API listens; `grpc` is accepted, and served from the boundary release on."""
 
     http: Listen = "127.0.0.1:4001"
     grpc: Listen = "127.0.0.1:4002"
 
 
-class Receipts(_Section):
+class Receipts(Table):
     """How much of a path a receipt keeps."""
 
     path: Literal["full", "template", "hash"] = "full"
 
 
-class NetworkRules(_Section):
+class NetworkRules(Table):
     """What may be dialled: ports, private networks, static answers for names, extra trust anchors."""
 
-    ports: list[Port] = [80, 443]
-    allow_private: list[Network] = []
-    resolve: dict[HostPort, StaticAnswer] = {}
-    upstream_ca: ExistingFile | None = None
+    ports: list[Port] = Field([80, 443])
+    allow_private: list[Network] = Field([])
+    resolve: dict[HostPort, StaticAnswer] = Field({})
+    upstream_ca: str | None = None
 
 
-class Exemption(_Section):
+class Exemption(Table):
     """An accepted containment: `effect` has a shape inside one of the riskier effect `within` of another pack."""
 
     effect: EffectId
     within: EffectId
 
 
-class Written(_Section):
+class Written(Table):
     """The file as written: every key optional, unknown keys refused."""
 
     listen: Listen = "127.0.0.1:8080"
     api: Api = Api()
     metrics: Listen = "127.0.0.1:9464"
-    packs: Annotated[list[str], Field(min_length=1)] = ["effects"]
+    packs: Annotated[list[str], AfterValidator(_not_empty)] = Field(["effects"])
     grants: str = "grants.yaml"
     state: str = "var"
     certs: str = "certs"
     store: Store = "sqlite"
-    sites: dict[Name, list[HostPort]] = {}
+    sites: dict[Name, list[SiteAddress]] = Field({})
     receipts: Receipts = Receipts()
     workers: Workers = 1
     network: NetworkRules = NetworkRules()
-    exceptions: list[Exemption] = []
-    mcp_servers: dict[str, str] = {}
+    exceptions: list[Exemption] = Field([])
+    mcp_servers: dict[str, str] = Field({})
 
 
 # The tables whose keys are ours; `sites` and its kin hold the operator's keys and count as one setting.
 TABLES: frozenset[KeyPath] = frozenset({(), ("api",), ("receipts",), ("network",)})
+
+
+# What a reload takes over; anything else takes effect after a restart.
+RELOADED = frozenset({"packs", "grants", "exceptions", "mcp_servers", "network.ports"})
+
+UPSTREAM_CA: KeyPath = ("network", "upstream_ca")
+MISSING = object()
+
+
+def value_at(document: Document, path: KeyPath) -> object:
+    """What the file says at a key path, or MISSING."""
+    place = document.value
+    for key in path:
+        if not isinstance(place, dict) or key not in place:
+            return MISSING
+        place = place[key]
+    return place
+
+
+NOTHING = Document("", {}, lambda path: 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +121,7 @@ class Settings:
     written: Written
     file: Path | None
     base: Path
-    lines: Mapping[KeyPath, int]
+    document: Document
 
     def path(self, text: str) -> Path:
         """`text` as an absolute path, relative to the configuration file."""
@@ -107,7 +130,7 @@ class Settings:
     @property
     def packs(self) -> tuple[Path, ...]:
         """The pack directories, in order; those shipped with us where none are written or lie beside the file."""
-        if ("packs",) not in self.lines and not self.path("effects").is_dir():
+        if not self._wrote(("packs",)) and not self.path("effects").is_dir():
             return (SHIPPED_PACKS,)
         return tuple(map(self.path, self.written.packs))
 
@@ -131,10 +154,21 @@ class Settings:
         """Where agents reach the proxy."""
         return parse_address(self.written.listen)
 
+    def fixed_changes(self, former: Settings) -> Iterator[str]:
+        """The keys that differ from `former` and that a running service cannot take over."""
+        before = {key: value for key, value, _ in former.origins()}
+        for key, value, _ in self.origins():
+            if value != before[key] and key not in RELOADED:
+                yield key
+
     def origins(self) -> Iterator[tuple[str, object, str]]:
         """Every setting as (key, value, where it came from): ``default`` or ``FILE:LINE``."""
         for path, value in _leaves(self.written.model_dump(), ()):
-            yield dotted(path), value, f"{self.file}:{self.lines[path]}" if path in self.lines else "default"
+            origin = f"{self.file}:{self.document.line_of(path)}" if self._wrote(path) else "default"
+            yield key_text(path), value, origin
+
+    def _wrote(self, path: KeyPath) -> bool:
+        return value_at(self.document, path) is not MISSING
 
 
 def _leaves(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
@@ -158,7 +192,7 @@ def load_settings(option: Path | None = None) -> Settings:
     """Read and check the settings. Raises FaultsError with every fault of the file; without a file all is default."""
     file = find_file(option)
     if file is None:
-        return Settings(Written(), None, PROJECT if SHIPPED_PACKS.is_dir() else Path.cwd(), {})
+        return Settings(Written(), None, PROJECT if SHIPPED_PACKS.is_dir() else Path.cwd(), NOTHING)
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -170,10 +204,16 @@ def load_settings(option: Path | None = None) -> Settings:
 def parse_settings(text: str, file: Path) -> Settings:
     """Check the text of a settings file. Raises FaultsError."""
     document = read_yaml(text, str(file))
-    if document.value is not None and not isinstance(document.value, dict):
-        raise FaultsError([document.fault((), "is not a table of settings", "write KEY: VALUE lines")])
-    try:
-        written = Written.model_validate(document.value or {}, context=file.absolute().parent)
-    except ValidationError as error:
-        raise FaultsError(faults_of(error, document, Written)) from error
-    return Settings(written, file.absolute(), file.absolute().parent, document.lines)
+    base = file.absolute().parent
+    written, faults = read_table(Written, document, document.value)
+    faults += _missing_files(document, base)
+    if faults or written is None:
+        raise FaultsError(faults)
+    return Settings(written, file.absolute(), base, document)
+
+
+def _missing_files(document: Document, base: Path) -> Iterator[Fault]:
+    anchors = value_at(document, UPSTREAM_CA)
+    if isinstance(anchors, str) and not (base / anchors).is_file():
+        fix = "name a PEM file; a relative path starts from this file"
+        yield document.fault(UPSTREAM_CA, f"no file at {base / anchors}", fix)

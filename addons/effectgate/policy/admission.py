@@ -5,35 +5,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from effectgate.policy.containment import strictly_contained
 from effectgate.policy.facts import RequestFacts
-from effectgate.policy.grant import Grant, GrantEntry
-from effectgate.policy.recognition import Match, Parameters
+from effectgate.policy.grant import GrantEntry
+from effectgate.policy.recognition import Match
 
 
 class Admission:
-    """The matches of one request, by effect, and which of the effects the grant holds for it."""
+    """The matches of one request, by effect, and which of the effects the entries of a grant hold for it."""
 
-    __slots__ = ("_credentials", "_facts", "_grant", "_held", "by_effect", "matches")
+    __slots__ = ("_credentials", "_entries", "_facts", "_held", "by_effect")
 
     def __init__(
-        self, matches: Sequence[Match], facts: RequestFacts, grant: Grant, credentials: frozenset[str]
+        self,
+        matches: Sequence[Match],
+        facts: RequestFacts,
+        entries: Mapping[str, tuple[GrantEntry, ...]],
+        credentials: frozenset[str],
     ) -> None:
-        self.matches = matches
         self.by_effect: dict[str, list[Match]] = {}
         for match in matches:
             self.by_effect.setdefault(match.effect.id, []).append(match)
         self._facts = facts
-        self._grant = grant
+        self._entries = entries
         self._credentials = credentials
         self._held: dict[str, bool] = {}
 
     def holds(self, effect: str) -> bool:
         """Whether the grant holds this effect for this request: every match of it, on every reading, is covered by some entry."""
         if effect not in self._held:
-            entries = [e for e in self._grant.entries.get(effect, ()) if self._usable(e)]
+            entries = [e for e in self._entries.get(effect, ()) if self._usable(e)]
             self._held[effect] = bool(entries) and self.covered(effect, entries)
         return self._held[effect]
 
@@ -73,26 +76,36 @@ class Admission:
         return other.effect.risk > mine[0].effect.risk and not self._excused(other, mine)
 
     def _excused(self, other: Match, mine: Sequence[Match]) -> bool:
-        """Whether on each reading that `other` matches, a shape of ours matches too and is strictly contained in it."""
+        """Whether on each reading that `other` matches, a shape of ours matches too and is strictly contained in it.
+
+        Folded letters help a blocker only: our shape must match the letters that the request has (ADR 0010).
+        """
         if other.shape.vouch and any(match.named and not match.shape.vouch for match in mine):
             return True
         inner = [m for m in mine if m.sure and m.conditions and strictly_contained(m.shape, other.shape)]
-        if other.plain and not any(match.plain for match in inner):
-            return False
+        if self._facts.readings.linear:
+            return any(match.plain for match in inner)
         return bool(inner) and not self._facts.readings.escapes(other.shape.path, [m.shape.path for m in inner])
 
 
 def _covers(match: Match, entries: Sequence[GrantEntry]) -> bool:
-    bindings = match.bindings()
-    return bindings is not None and all(any(_within(match, bound, e) for e in entries) for bound in bindings)
-
-
-def _within(match: Match, bound: Parameters, entry: GrantEntry) -> bool:
-    shape = match.shape
-    return all(
-        name in bound and any(value.covers(bound[name], shape.fold or name in shape.ignore_case) for value in values)
-        for name, values in entry.where.items()
+    """Whether one entry covers every value, or several share the combinations of values between them."""
+    values = match.values()
+    if any(all(_holds(match, entry, name, values.get(name, ())) for name in entry.where) for entry in entries):
+        return True
+    if len(entries) == 1:
+        return False
+    together = match.combinations()
+    return together is not None and all(
+        any(all(name in bound and _holds(match, e, name, (bound[name],)) for name in e.where) for e in entries)
+        for bound in together
     )
+
+
+def _holds(match: Match, entry: GrantEntry, name: str, values: Collection[str]) -> bool:
+    """Whether the entry's scope of this parameter has them all; none means that the parameter is not bound."""
+    fold = match.shape.fold or name in match.shape.ignore_case
+    return bool(values) and all(any(scope.covers(value, fold) for scope in entry.where[name]) for value in values)
 
 
 def most_specific(admitting: Sequence[Match]) -> Match:
@@ -101,16 +114,3 @@ def most_specific(admitting: Sequence[Match]) -> Match:
         if not any(strictly_contained(other.shape, match.shape) for other in admitting if other is not match):
             return match
     return admitting[0]
-
-
-def literal_values(matches: Sequence[Match], required: frozenset[str]) -> Mapping[str, tuple[str, ...]]:
-    """For each parameter of `required` that every match binds on every reading: its values, sorted."""
-    out: dict[str, set[str]] = {name: set() for name in required}
-    for match in matches:
-        for bound in match.bindings() or [{}]:
-            for name in list(out):
-                if name in bound:
-                    out[name].add(bound[name])
-                else:
-                    del out[name]
-    return {name: tuple(sorted(values)) for name, values in sorted(out.items()) if values}

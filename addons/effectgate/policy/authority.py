@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 # Text, port: both ends of the host are checked after the split, so `[` here only keeps IPv6 colons out of the port.
-_AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{1,5}))?")
+_AUTHORITY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>[1-9][0-9]{0,4}))?")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMERIC = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)")
 MAX_HOST = 253
@@ -31,7 +31,12 @@ class Authority:
     @property
     def is_address(self) -> bool:
         """Whether the host is an IP literal."""
-        return ":" in self.host or self.host.rpartition(".")[2].isdigit()
+        return is_address(self.host)
+
+
+def is_address(host: str) -> bool:
+    """Whether a host in normal form is an IP literal."""
+    return ":" in host or host.rpartition(".")[2].isdigit()
 
 
 def parse_authority(text: str, default_port: int | None) -> Authority:

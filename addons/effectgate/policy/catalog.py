@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from effectgate.policy.authority import is_address
 from effectgate.policy.discriminator import inspect_bytes
-from effectgate.policy.effect import Effect, Shape
+from effectgate.policy.effect import Effect, Shape, shape_parameters
 from effectgate.policy.facts import RequestFacts
 from effectgate.policy.host import HostPattern
 from effectgate.policy.index import ANY_METHOD, Entry, HostNode, PathNode, entry_of
@@ -22,7 +23,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class Catalog:
     """Effects by id and by the requests they could name. Built once, never changed; `digest` is over the effects' digests."""
 
-    __slots__ = ("_hosts", "_root", "_shapes", "digest", "effects", "ports")
+    __slots__ = ("_hosts", "_parameters", "_root", "_shapes", "digest", "effects", "outcomes", "ports")
 
     def __init__(self, effects: Mapping[str, Effect], root: HostNode, shapes: Mapping[str, tuple[Shape, ...]]) -> None:
         self.effects: Mapping[str, Effect] = MappingProxyType(dict(effects))
@@ -30,6 +31,10 @@ class Catalog:
         self.ports: frozenset[int] = frozenset(p for group in shapes.values() for s in group for p in s.ports)
         self._root = root
         self._shapes = shapes
+        self._parameters = {effect: _shared_parameters(group) for effect, group in shapes.items()}
+        self.outcomes: dict[
+            tuple[object, ...], object
+        ] = {}  # the memory of `outcome.weigh`; it goes when the catalog goes
         self._hosts: dict[str, tuple[HostNode, ...]] = {}
 
     @classmethod
@@ -47,11 +52,16 @@ class Catalog:
         """The shapes by which this effect names requests, vouches among them."""
         return self._shapes[effect]
 
+    def parameters(self, effect: str) -> frozenset[str]:
+        """The parameters that every shape of this effect binds: those a refusal may propose values for."""
+        return self._parameters[effect]
+
     def candidates(self, facts: RequestFacts) -> list[Entry]:
         """Every entry whose host, method and path could match on some reading."""
         out: list[Entry] = []
+        method_read = facts.method.upper()
         for node in self._host_nodes(facts.host):
-            for method in (facts.method, ANY_METHOD):
+            for method in (method_read, ANY_METHOD):
                 if (paths := node.methods.get(method)) is not None:
                     out.extend(_entries(paths, facts))
         return out
@@ -59,7 +69,9 @@ class Catalog:
     def knows_port(self, host: str, port: int) -> bool:
         """Whether some shape for this host has this port: asked at CONNECT, before there is a request."""
         nodes = self._host_nodes(host)
-        return port in self.ports and any(_has_port(paths, port) for node in nodes for paths in node.methods.values())
+        return port in self.ports and any(
+            port in entry.shape.ports for node in nodes for paths in node.methods.values() for entry in paths.entries()
+        )
 
     def inspect_bytes(self, facts: RequestFacts) -> int:
         """How many bytes of the body its candidates need held (0: none)."""
@@ -68,12 +80,10 @@ class Catalog:
     def _host_nodes(self, host: str) -> tuple[HostNode, ...]:
         nodes = self._hosts.get(host)
         if nodes is None:
-            found: dict[HostNode, None] = {}
-            labels = (host,) if ":" in host else tuple(host.split("."))
-            self._root.find(labels, len(labels), found)
+            labels = (host,) if is_address(host) else tuple(host.split("."))
             if len(self._hosts) >= MAX_HOSTS:
                 self._hosts.clear()
-            nodes = self._hosts[host] = tuple(found)
+            nodes = self._hosts[host] = tuple(self._root.find(labels))
         return nodes
 
 
@@ -82,14 +92,8 @@ def _entries(paths: PathNode, facts: RequestFacts) -> list[Entry]:
     if not readings.linear:
         return paths.find_readings(readings)
     out: list[Entry] = []
-    paths.find(tuple(map(str.casefold, readings.plain)), 0, out)
+    paths.find(readings.folded, 0, out)
     return out
-
-
-def _has_port(node: PathNode, port: int) -> bool:
-    entries = (*node.ends, *node.globs, *(entry for _, entry in node.tails))
-    children = (*node.literals.values(), *(child for _, child in node.holes))
-    return any(port in e.shape.ports for e in entries) or any(_has_port(child, port) for child in children)
 
 
 def recognisers(effect: Effect) -> tuple[Shape, ...]:
@@ -106,6 +110,11 @@ def _vouch(risk: Risk, host: str) -> Shape:
     """Rule 1: https on 443 only, and at risk read only safe methods without a body; never `%2F`."""
     read = risk is Risk.READ
     return Shape(_SAFE if read else frozenset(), HostPattern.parse(host), ANY_PATH, body=not read, vouch=True)
+
+
+def _shared_parameters(shapes: Iterable[Shape]) -> frozenset[str]:
+    bound = [shape_parameters(shape) for shape in shapes]
+    return frozenset.intersection(*bound) if bound else frozenset()
 
 
 def _digest(effects: Iterable[Effect]) -> str:

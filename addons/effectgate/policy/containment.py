@@ -20,7 +20,10 @@ def contained(part: Shape, whole: Shape) -> bool:
         and _methods_within(part, whole)
         and part.path.included(whole.path)
         and part.host.included(whole.host)
-        and all(_patterns_within(mine, its) for mine, its in zip(_carriers(part), _carriers(whole), strict=True))
+        and all(
+            _patterns_within(mine, its, part.fold, whole.fold)
+            for mine, its in zip(_carriers(part), _carriers(whole), strict=True)
+        )
         and _graphql_within(part.graphql, whole.graphql)
     )
 
@@ -38,7 +41,10 @@ def overlaps(one: Shape, two: Shape) -> bool:
         and (not one.methods or not two.methods or bool(one.methods & two.methods))
         and one.host.intersects(two.host)
         and one.path.intersects(two.path)
-        and all(_patterns_meet(mine, its) for mine, its in zip(_carriers(one), _carriers(two), strict=True))
+        and all(
+            _patterns_meet(mine, its, one.fold, two.fold)
+            for mine, its in zip(_carriers(one), _carriers(two), strict=True)
+        )
     )
 
 
@@ -50,16 +56,20 @@ def _carriers(shape: Shape) -> tuple[Patterns, ...]:
     return shape.query, shape.headers, shape.form, shape.json
 
 
-def _patterns_within(mine: Patterns, its: Patterns) -> bool:
-    return all(
-        name in mine and all(language.included(p.program(), [w.program() for w in wanted]) for p in mine[name])
-        for name, wanted in its.items()
+def _patterns_within(mine: Patterns, its: Patterns, fold: bool, whole_fold: bool) -> bool:
+    return (
+        all(
+            name in mine
+            and all(language.included(p.program(fold), [w.program(whole_fold) for w in wanted]) for p in mine[name])
+            for name, wanted in its.items()
+        )
+        and (whole_fold or not fold or not its)  # names fold too, and the whole would miss some spelling of them
     )
 
 
-def _patterns_meet(mine: Patterns, its: Patterns) -> bool:
+def _patterns_meet(mine: Patterns, its: Patterns, fold: bool, other_fold: bool) -> bool:
     return all(
-        any(language.intersects(a.program(), b.program()) for a in mine[name] for b in its[name])
+        any(language.intersects(a.program(fold), b.program(other_fold)) for a in mine[name] for b in its[name])
         for name in mine.keys() & its.keys()
     )
 

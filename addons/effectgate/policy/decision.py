@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from effectgate.policy import sentence
-from effectgate.policy.admission import Admission, most_specific
 from effectgate.policy.catalog import Catalog
 from effectgate.policy.facts import RequestFacts
 from effectgate.policy.grant import Grant
+from effectgate.policy.outcome import Outcome, weigh, weigh_expired
 from effectgate.policy.proposal import proposals
 from effectgate.policy.recognition import Match, recognise
-from effectgate.policy.verdict import Named, Proposal, Verdict
+from effectgate.policy.verdict import Verdict
 from effectgate.policy.vocabulary import Decision, Reason
 
 DEFAULT_PORTS = frozenset({80, 443})
@@ -28,37 +28,39 @@ def decide(
     ports: frozenset[int] = DEFAULT_PORTS,
     credentials: frozenset[str] = NO_CREDENTIALS,
 ) -> Verdict:
-    """Hold one request against one grant, in the order grant, recognition, port.
+    """Hold one request against one grant, in the order envelope (what of it only the catalogue knows), grant, recognition, port.
 
     `ports` are `network.ports`; `credentials` are the HMACs of the request's own credentials, for entries that pin one.
     """
     matches = recognise(catalog, facts)
-    admission = Admission(matches, facts, grant, credentials)
-    if grant.empty:
-        return _refused(catalog, admission, grant, Reason.NO_POLICY_DEFINED, sentence.empty_grant(_named(matches)))
     if grant.expires is not None and now >= grant.expires:
-        return _refused(catalog, admission, grant, Reason.NO_POLICY_DEFINED, sentence.expired(grant.expires))
-    if not any(match.named for match in matches):
+        outcome, lapsed = weigh_expired(catalog, grant, matches, facts), sentence.expired(grant.expires)
+    else:
+        outcome = weigh(catalog, grant, matches, facts, credentials)
+        lapsed = sentence.empty_grant(outcome.named) if grant.empty else ""
+    if facts.encoded_slash and not outcome.named:
+        return Verdict(Decision.DENY, Reason.ENVELOPE_INVALID, sentence.encoded_slash(facts))
+    if lapsed:
+        return _refused(catalog, facts, matches, outcome, Reason.NO_POLICY_DEFINED, lapsed)
+    if not outcome.named:
         return _unnamed(facts, ports)
-    admitting = admission.admitting()
-    if not admitting:
-        return _not_granted(catalog, admission, grant, facts)
-    best = most_specific(admitting)
-    if facts.port not in ports and not any(match.shape.ports_explicit for match in admitting):
-        return Verdict(Decision.DENY, Reason.SANDBOX_VIOLATION, sentence.port_closed(facts), recognised=_named(matches))
-    return _allowed(facts, best, matches)
+    if outcome.admitting < 0:
+        return _not_granted(catalog, grant, facts, matches, outcome)
+    if facts.port not in ports and not outcome.ports_open:
+        return Verdict(Decision.DENY, Reason.SANDBOX_VIOLATION, sentence.port_closed(facts), recognised=outcome.named)
+    return _allowed(facts, matches, outcome)
 
 
-def _allowed(facts: RequestFacts, best: Match, matches: list[Match]) -> Verdict:
-    secret = _secret(matches)
+def _allowed(facts: RequestFacts, matches: Sequence[Match], outcome: Outcome) -> Verdict:
+    best, secret = matches[outcome.admitting], outcome.secret
     return Verdict(
         Decision.ALLOW,
         Reason.NONE,
-        sentence.admitted(sentence.request(facts, matches), best.effect),
+        sentence.admitted(sentence.request(facts, matches, secret), best.effect),
         effect=best.effect.id,
         risk=best.effect.risk,
-        recognised=_named(matches),
-        parameters={name: value for name, value in best.bound.items() if name not in secret} if best.bound else {},
+        recognised=outcome.named,
+        parameters={name: value for name, value in best.bound.items() if name not in secret} if secret else best.bound,
         secret=secret,
         template=best.shape.path.text,
     )
@@ -67,44 +69,30 @@ def _allowed(facts: RequestFacts, best: Match, matches: list[Match]) -> Verdict:
 def _unnamed(facts: RequestFacts, ports: frozenset[int]) -> Verdict:
     if facts.port not in ports:
         return Verdict(Decision.DENY, Reason.SANDBOX_VIOLATION, sentence.port_closed(facts))
-    if facts.encoded_slash:
-        return Verdict(Decision.DENY, Reason.ENVELOPE_INVALID, sentence.encoded_slash(facts))
     return Verdict(Decision.DENY, Reason.DATA_EGRESS_BLOCKED, sentence.unnamed(facts))
 
 
-def _not_granted(catalog: Catalog, admission: Admission, grant: Grant, facts: RequestFacts) -> Verdict:
-    asks = proposals(catalog, admission, grant)
-    first, shown = asks[0], sentence.request(facts, admission.matches)
-    if admission.holds(first.effect):
-        text = sentence.not_granted(shown, asks, held=True)
-    elif first.effect in grant.entries:
-        text = sentence.scope_missed(shown, first)
-    else:
-        text = sentence.not_granted(shown, asks, held=False)
-    ask = grant.escalation == "ask" and any(proposal.within_ceiling for proposal in asks)
-    verdict = Decision.ESCALATE if ask else Decision.DENY
-    reason = Reason.APPROVAL_REQUIRED if ask else Reason.INSUFFICIENT_PRIVILEGE
-    return _named_refusal(admission, verdict, reason, text, asks)
-
-
-def _refused(catalog: Catalog, admission: Admission, grant: Grant, reason: Reason, text: str) -> Verdict:
-    return _named_refusal(admission, Decision.DENY, reason, text, proposals(catalog, admission, grant))
-
-
-def _named_refusal(
-    admission: Admission, verdict: Decision, reason: Reason, text: str, asks: tuple[Proposal, ...]
+def _not_granted(
+    catalog: Catalog, grant: Grant, facts: RequestFacts, matches: Sequence[Match], outcome: Outcome
 ) -> Verdict:
-    named = [match for match in admission.matches if match.named]
-    template = named[0].shape.path.text if named else ""
-    secret = _secret(admission.matches)
-    return Verdict(verdict, reason, text, recognised=_named(named), would_admit=asks, secret=secret, template=template)
+    shown = sentence.request(facts, matches, outcome.secret)
+    text = sentence.not_granted(shown, outcome.asks, outcome.asks[0].effect.id in grant.entries)
+    if grant.escalation == "ask" and any(ask.within_ceiling for ask in outcome.asks):
+        reason = Reason.APPROVAL_REQUIRED
+    else:
+        reason = Reason.INSUFFICIENT_PRIVILEGE
+    return _refused(catalog, facts, matches, outcome, reason, text)
 
 
-def _named(matches: list[Match]) -> tuple[Named, ...]:
-    """The naming effects, each once, most specific first."""
-    seen = {match.effect.id: match.effect for match in matches if match.named}
-    return tuple(Named(effect.id, effect.title, effect.risk) for effect in seen.values())
-
-
-def _secret(matches: Sequence[Match]) -> frozenset[str]:
-    return frozenset().union(*(match.shape.secret for match in matches))
+def _refused(
+    catalog: Catalog, facts: RequestFacts, matches: Sequence[Match], outcome: Outcome, reason: Reason, text: str
+) -> Verdict:
+    return Verdict(
+        Decision.ESCALATE if reason is Reason.APPROVAL_REQUIRED else Decision.DENY,
+        reason,
+        text,
+        recognised=outcome.named,
+        would_admit=proposals(catalog, outcome.asks, matches),
+        secret=outcome.secret,
+        template=outcome.template,
+    )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 
-from effectgate.policy import field
 from effectgate.policy.effect import Patterns, Shape
 from effectgate.policy.facts import RequestFacts
+from effectgate.policy.field import EMPTY, FORM, MULTIPART, Table
 from effectgate.policy.value import ValuePattern
-
-Pairs = tuple[tuple[str, str], ...] | None
 
 
 class Truth(IntEnum):
@@ -25,54 +23,50 @@ Bound = Mapping[str, str]
 NOTHING: Bound = {}
 
 
-def evaluate(shape: Shape, facts: RequestFacts) -> tuple[Truth, Truth, Bound]:
-    """The shape's discriminators together: on the plain reading, on the most favourable reading (letters folded), and what they bind."""
+def evaluate(shape: Shape, facts: RequestFacts, fold: bool) -> tuple[Truth, Bound]:
+    """The shape's discriminators together, and what the true ones bind; `fold` is the reading on which letters are folded.
+
+    Folding never makes a discriminator less than unreadable that was not false before.
+    """
     if not (shape.query or shape.headers or shape.form):
-        return Truth.TRUE, Truth.TRUE, NOTHING
-    plain = possible = Truth.TRUE
-    bound: dict[str, str] = {}
-    for patterns, pairs, other in _carriers(shape, facts):
+        return Truth.TRUE, NOTHING
+    together, bound = Truth.TRUE, dict[str, str]()
+    for patterns, carrier, other in _carriers(shape, facts):
         for name, wanted in patterns.items():
-            exact, taken = _value(name, wanted, pairs, other, shape.fold)
-            plain = min(plain, exact)
-            possible = min(possible, max(exact, _value(name, wanted, pairs, other, True)[0]))
+            truth, taken = _value(name, wanted, carrier, other, fold or shape.fold)
+            if truth is Truth.FALSE:
+                return Truth.FALSE, NOTHING
+            together = min(together, truth)
             bound.update(taken)
-    return plain, possible, bound
+    return together, bound
 
 
-def _carriers(shape: Shape, facts: RequestFacts) -> tuple[tuple[Patterns, Pairs, Pairs], ...]:
-    """(patterns, the carrier's pairs, the pairs of the carrier that must not contradict it)."""
-    out: list[tuple[Patterns, Pairs, Pairs]] = []
+def _carriers(shape: Shape, facts: RequestFacts) -> Iterator[tuple[Patterns, Table | None, Table | None]]:
+    """(patterns, their carrier, the carrier that must not contradict it); None is one that cannot be read."""
     if shape.headers:
-        out.append((shape.headers, facts.headers, ()))
+        yield shape.headers, facts.header_table, EMPTY
     if shape.query:
-        is_form = field.media_type(facts.header("content-type")) == field.FORM
-        out.append((shape.query, facts.query_pairs, facts.form_pairs if is_form else ()))
+        is_form = facts.media_type in (FORM, MULTIPART)
+        yield shape.query, facts.query_table, facts.form_table if is_form else EMPTY
     if shape.form:
-        out.append((shape.form, facts.form_pairs, facts.query_pairs))
-    return tuple(out)
+        yield shape.form, facts.form_table, facts.query_table
 
 
-def _value(name: str, wanted: tuple[ValuePattern, ...], pairs: Pairs, other: Pairs, fold: bool) -> tuple[Truth, Bound]:
-    if pairs is None:
+def _value(
+    name: str, wanted: tuple[ValuePattern, ...], carrier: Table | None, other: Table | None, fold: bool
+) -> tuple[Truth, Bound]:
+    if carrier is None:
         return Truth.UNREADABLE, NOTHING
-    values = _named(name, pairs, fold)
+    values = carrier.values(name, fold)
     if not values:
         return Truth.FALSE, NOTHING
-    if other is None or len(values | _named(name, other, fold)) > 1:
+    if other is None or len(values | other.values(name, fold)) > 1:
         return Truth.UNREADABLE, NOTHING
     value = next(iter(values))
     for pattern in wanted:
         if (bound := pattern.match(value, fold)) is not None:
             return Truth.TRUE, bound
     return Truth.FALSE, NOTHING
-
-
-def _named(name: str, pairs: tuple[tuple[str, str], ...], fold: bool) -> set[str]:
-    if fold:
-        name = name.casefold()
-        return {value for known, value in pairs if known.casefold() == name}
-    return {value for known, value in pairs if known == name}
 
 
 def conditions_hold(shape: Shape, facts: RequestFacts) -> bool:
@@ -87,13 +81,10 @@ def conditions_hold(shape: Shape, facts: RequestFacts) -> bool:
 
 
 def _query_within(shape: Shape, facts: RequestFacts) -> bool:
-    pairs, allowed = facts.query_pairs, shape.query_only or frozenset()
-    return pairs is not None and all(name in allowed or name in shape.query for name, _ in pairs)
+    table, allowed = facts.query_table, shape.query_only or frozenset()
+    return table is not None and all(name in allowed or name in shape.query for name in table.exact)
 
 
 def inspect_bytes(shape: Shape, facts: RequestFacts) -> int:
-    """How much of the body this shape needs held to be decided, in bytes."""
-    if not facts.body.present:
-        return 0
-    is_form = field.media_type(facts.header("content-type")) == field.FORM
-    return shape.inspect if is_form and (shape.form or shape.query) else 0
+    """How much of the body this shape needs held to be decided, in bytes. Any form is held: `_method` may be in it."""
+    return shape.inspect if facts.body.present and facts.media_type == FORM else 0

@@ -58,6 +58,17 @@ class Shape:
     site: str = ""  # the `@site` that this host came from
 
 
+def shape_parameters(shape: Shape) -> frozenset[str]:
+    """The parameters that every match of this shape binds: of path, host, and each discriminator all of whose patterns bind it."""
+    carriers = (shape.query, shape.headers, shape.form, shape.json)
+    always = [
+        frozenset.intersection(*(pattern.parameters for pattern in wanted))
+        for patterns in carriers
+        for wanted in patterns.values()
+    ]
+    return shape.path.parameters | shape.host.parameters | frozenset().union(*always)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FileShape:
     """One entry of `matches.files`: a submitted file operation (`read`, `write` or `delete`) on a path."""
@@ -83,9 +94,7 @@ class Effect:
     tools: tuple[str, ...] = ()
     tool_params: Mapping[str, str] = field(default_factory=dict)  # parameter -> argument of the tool
     commands: tuple[str, ...] = ()
-    parameters: frozenset[str] = (
-        frozenset()
-    )  # what a `where` may name: bound by every shape as written, unset sites too
+    parameters: frozenset[str] | None = None  # what a `where` may name: bound by every shape as written; None: any name
     tenant: frozenset[str] = frozenset()  # what every grant entry must scope
     digest: str = ""
 

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from effectgate.policy import field, target
 from effectgate.policy.authority import Authority, EnvelopeError, parse_authority
+from effectgate.policy.field import EMPTY, Table
 from effectgate.policy.reading import Readings
 
 __all__ = ["NO_BODY", "UNREAD", "Body", "EnvelopeError", "RequestFacts", "facts_from_url", "read_facts"]
@@ -51,11 +52,12 @@ class RequestFacts:
     websocket: bool
     encoded_slash: bool
     segments: tuple[str, ...]
+    readings: Readings
 
     def with_body(self, content: bytes | None) -> RequestFacts:
         """The same request with its body held; None says that it is there and could not be held."""
         body = Body(True, content) if content is None or content else NO_BODY
-        if body.content and self._is_form():
+        if body.content and self.media_type == field.FORM:
             field.refuse_method_field(body.content.decode("latin-1"))
         return dataclasses.replace(self, body=body)
 
@@ -63,27 +65,29 @@ class RequestFacts:
         """Every value of the header (lower-case name), in order."""
         return tuple(value for known, value in self.headers if known == name)
 
-    def _is_form(self) -> bool:
-        return field.media_type(self.header("content-type")) == field.FORM
+    @cached_property
+    def media_type(self) -> str:
+        """The media type of the body, lower-case, without parameters; empty where none is said."""
+        return field.media_type(self.header("content-type"))
 
     @cached_property
-    def readings(self) -> Readings:
-        """The readings of the path, made once."""
-        return Readings.of(self.segments)
+    def header_table(self) -> Table:
+        """The header's values by name."""
+        return Table.of(self.headers)
 
     @cached_property
-    def query_pairs(self) -> tuple[tuple[str, str], ...] | None:
-        """Names and values of the query, decoded once; None where they are not UTF-8."""
-        return field.pairs(self.query or "")
+    def query_table(self) -> Table | None:
+        """The query's values by name, decoded once; None where they are not UTF-8."""
+        return field.table(self.query or "")
 
     @cached_property
-    def form_pairs(self) -> tuple[tuple[str, str], ...] | None:
-        """Names and values of the form body, decoded once; None where it cannot be read as a form. Empty without a body."""
+    def form_table(self) -> Table | None:
+        """The form body's values by name, decoded once; None where it cannot be read as a form. Empty without a body."""
         if not self.body.present:
-            return ()
-        if self.body.content is None or not self._is_form() or field.encoded(self.header("content-encoding")):
+            return EMPTY
+        if self.body.content is None or self.media_type != field.FORM or field.encoded(self.header("content-encoding")):
             return None
-        return field.pairs_of_bytes(self.body.content)
+        return field.table_of_bytes(self.body.content)
 
     @property
     def url(self) -> str:
@@ -154,6 +158,7 @@ def _assemble(
         websocket=field.is_websocket(headers),
         encoded_slash=any("%2F" in segment for segment in segments),
         segments=segments,
+        readings=Readings.of(segments),
     )
     return facts.with_body(body.content) if body.content else facts
 

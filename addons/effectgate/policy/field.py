@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 from effectgate.policy.authority import EnvelopeError
@@ -12,6 +13,7 @@ Headers = tuple[tuple[str, str], ...]
 
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
 # Tab is the one control that a field value may hold (RFC 9110 section 5.5); a fold shows as CR or LF.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -32,9 +34,13 @@ OVERRIDES: frozenset[str] = frozenset(
         "x-forwarded-method",
         "x-forwarded-uri",
         "x-forwarded-path",
+        "http-method-override",
+        "x-method",
     }
 )
-_METHOD_FIELD = "_method"
+# PHP makes an underscore of a dot or a bracket in a name; some servers split at `;` as at `&`.
+_METHOD_FIELD = re.compile(rb"[_.\[]method", re.IGNORECASE)
+_PARTS = re.compile("[&;]")
 
 
 def read_fields(fields: Sequence[tuple[bytes, bytes]]) -> Headers:
@@ -56,6 +62,8 @@ def read_fields(fields: Sequence[tuple[bytes, bytes]]) -> Headers:
 def _check_framing(headers: Headers) -> None:
     lengths = [value for name, value in headers if name == "content-length"]
     codings = [value for name, value in headers if name == "transfer-encoding"]
+    if sum(name == "content-type" for name, _ in headers) > 1:
+        raise EnvelopeError("The request has several Content-Type headers (RFC 9110 section 8.3).")
     if len(lengths) > 1 or len(codings) > 1 or (lengths and codings):
         raise EnvelopeError("The request states its length twice (RFC 9112 section 6.1).")
     if lengths and not (lengths[0].isascii() and lengths[0].isdigit()):
@@ -78,7 +86,7 @@ def is_websocket(headers: Headers) -> bool:
 def refuse_overrides(headers: Headers) -> None:
     """EnvelopeError where a header replaces the method or the path that was decided on."""
     for name, _ in headers:
-        if name in OVERRIDES:
+        if name.replace("_", "-") in OVERRIDES:  # CGI and WSGI know no difference
             raise EnvelopeError(f"The header {name} replaces the method or path of the request; send the real one.")
 
 
@@ -86,9 +94,9 @@ def refuse_method_field(text: str) -> None:
     """EnvelopeError where a query or form has the field `_method`, in any spelling of its name."""
     if "method" not in text.lower() and "%" not in text:
         return
-    for part in text.split("&"):
+    for part in _PARTS.split(text):
         name = part.partition("=")[0]
-        if unquote_to_bytes(name.replace("+", " ")).strip().lower() == _METHOD_FIELD.encode():
+        if _METHOD_FIELD.fullmatch(unquote_to_bytes(name.replace("+", " ")).strip()):
             raise EnvelopeError("The field _method replaces the method of the request; send the real one.")
 
 
@@ -98,28 +106,63 @@ def media_type(values: Iterable[str]) -> str:
     return kinds[0].partition(";")[0].strip().lower() if len(kinds) == 1 else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The values that each name has in a query, a form or the header: in the letters it has, and with names case-folded."""
+
+    exact: Mapping[str, frozenset[str]]
+    folded: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[str, str]], hidden: Iterable[tuple[str, str]] = ()) -> Table:
+        """`hidden` pairs are those that only some servers see: they contradict what is there, and count when names are folded."""
+        exact: dict[str, frozenset[str]] = {}
+        folded: dict[str, frozenset[str]] = {}
+        for name, value in pairs:
+            exact[name] = exact.get(name, _NOTHING) | {value}
+            folded[name.casefold()] = folded.get(name.casefold(), _NOTHING) | {value}
+        for name, value in hidden:
+            folded[name.casefold()] = folded.get(name.casefold(), _NOTHING) | {value}
+            if name in exact:
+                exact[name] |= {value}
+        return cls(exact, folded)
+
+    def values(self, name: str, fold: bool) -> frozenset[str]:
+        """Every value of the name."""
+        return self.folded.get(name.casefold(), _NOTHING) if fold else self.exact.get(name, _NOTHING)
+
+
+_NOTHING: frozenset[str] = frozenset()
+EMPTY = Table({}, {})
+
+
 def encoded(values: Iterable[str]) -> bool:
     """Whether a Content-Encoding other than identity covers the body."""
     return any(value.strip().lower() not in ("", "identity") for value in values)
 
 
-def pairs(text: str) -> tuple[tuple[str, str], ...] | None:
-    """Names and values of a query or form, decoded once, `+` a space; None where an escape is bad or not UTF-8."""
+def table(text: str) -> Table | None:
+    """The table of a query or form, decoded once, `+` a space; None where an escape is bad or not UTF-8."""
     if not text:
-        return ()
+        return EMPTY
     if _BAD_ESCAPE.search(text):
         return None
+    parts = [part for part in text.split("&") if part]
+    hidden = [later for part in parts if ";" in part for later in part.split(";")[1:] if later]
     try:
-        return tuple(
-            (_decode(name), _decode(value)) for name, _, value in (p.partition("=") for p in text.split("&") if p)
-        )
+        return Table.of(map(_pair, parts), map(_pair, hidden))
     except UnicodeDecodeError:
         return None
 
 
-def pairs_of_bytes(content: bytes) -> tuple[tuple[str, str], ...] | None:
-    """As `pairs`, for the bytes of a form body."""
-    return pairs(content.decode("ascii")) if content.isascii() else None
+def table_of_bytes(content: bytes) -> Table | None:
+    """As `table`, for the bytes of a form body."""
+    return table(content.decode("ascii")) if content.isascii() else None
+
+
+def _pair(part: str) -> tuple[str, str]:
+    name, _, value = part.partition("=")
+    return _decode(name), _decode(value)
 
 
 def _decode(text: str) -> str:

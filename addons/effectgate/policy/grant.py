@@ -150,6 +150,11 @@ class Grant:
     digest: str = ""
     observe: datetime | None = None  # until when requests are only recorded, for `grant propose`
     goal: str = ""
+    narrowed: frozenset[str] = field(init=False)  # effects that some entry narrows by parameters or credentials
+
+    def __post_init__(self) -> None:
+        narrowed = (key for key, group in self.entries.items() if any(e.where or e.credential for e in group))
+        object.__setattr__(self, "narrowed", frozenset(narrowed))
 
     @property
     def empty(self) -> bool:

@@ -107,19 +107,24 @@ class HostPattern:
 
 
 def _match_labels(labels: tuple[str, ...], names: tuple[str, ...], host: tuple[str, ...]) -> dict[str, str] | None:
-    if not labels:
-        return None if host else {}
-    if len(host) < len(labels):
+    """Each `*` takes as few labels as it can; places that fail are remembered, so the cost is their number."""
+    failed: set[tuple[int, int]] = set()
+
+    def matched(at: int, place: int) -> dict[str, str] | None:
+        if at == len(labels):
+            return {} if place == len(host) else None
+        if (at, place) in failed or place == len(host):
+            return None
+        name, label = names[at], labels[at]
+        if name or label in (STAR, host[place]):
+            ways = (place + 1,) if label != STAR else range(place + 1, len(host) + 1)
+            for after in ways:
+                if (rest := matched(at + 1, after)) is not None:
+                    return {name: host[place], **rest} if name else rest
+        failed.add((at, place))
         return None
-    if labels[0] == STAR:
-        for taken in range(1, len(host) - len(labels) + 2):
-            if (rest := _match_labels(labels[1:], names[1:], host[taken:])) is not None:
-                return rest
-        return None
-    if not names[0] and labels[0] != host[0]:
-        return None
-    rest = _match_labels(labels[1:], names[1:], host[1:])
-    return {names[0]: host[0], **rest} if rest is not None and names[0] else rest
+
+    return matched(0, 0)
 
 
 def _is_ip(text: str) -> bool:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from effectgate.policy.effect import Effect, Shape
-from effectgate.policy.host import STAR
+from effectgate.policy.host import ABSENT, STAR
 from effectgate.policy.path import Segment
-from effectgate.policy.reading import Readings
+from effectgate.policy.reading import Edge, Readings
 
 ANY_METHOD = ""
 
@@ -22,24 +22,46 @@ class Entry:
 
     effect: Effect
     shape: Shape
+    specificity: tuple[object, ...]
     rank: tuple[object, ...]
 
 
 def entry_of(effect: Effect, shape: Shape) -> Entry:
     """The entry with its rank (design.md section 2, rule 3)."""
     carriers = (shape.query, shape.headers, shape.form, shape.json)
-    exact = sum(not p.wild for patterns in carriers for wanted in patterns.values() for p in wanted)
+    exact = sum("*" not in p.text for patterns in carriers for wanted in patterns.values() for p in wanted)
     path = () if shape.vouch else shape.path.rank()[:-1]
-    return Entry(effect, shape, ((*path, 4), shape.host.rank(), -exact, effect.risk, effect.id))
+    specificity = ((*path, ABSENT), shape.host.rank(), -exact)
+    return Entry(effect, shape, specificity, (*specificity, effect.risk, effect.id))
+
+
+@dataclass(slots=True, eq=False)
+class Prefixed[T]:
+    """Things filed under a prefix of a segment; looking them up costs as many look-ups as there are lengths of prefix."""
+
+    by_prefix: dict[str, list[T]] = field(default_factory=dict)
+    lengths: tuple[int, ...] = ()
+
+    def add(self, prefix: str, thing: T) -> None:
+        """File one thing."""
+        self.by_prefix.setdefault(prefix, []).append(thing)
+        self.lengths = tuple(sorted({*self.lengths, len(prefix)}))
+
+    def find(self, text: str) -> list[T]:
+        """Everything whose prefix the text begins with."""
+        if self.lengths == (0,):
+            return self.by_prefix[""]
+        found = (self.by_prefix.get(text[:length], ()) for length in self.lengths if length <= len(text))
+        return [thing for things in found for thing in things]
 
 
 @dataclass(slots=True, eq=False)
 class PathNode:
-    """A place in a path. Literal texts are case-folded; `holes` are `{name}` segments with their affixes."""
+    """A place in a path. Texts are case-folded; `holes` are `{name}` segments with their affixes, `tails` a last `*`."""
 
     literals: dict[str, PathNode] = field(default_factory=dict)
-    holes: list[tuple[Segment, PathNode]] = field(default_factory=list)
-    tails: list[tuple[str, Entry]] = field(default_factory=list)
+    holes: Prefixed[tuple[Segment, PathNode]] = field(default_factory=Prefixed)
+    tails: Prefixed[Entry] = field(default_factory=Prefixed)
     ends: list[Entry] = field(default_factory=list)
     globs: list[Entry] = field(default_factory=list)
 
@@ -56,34 +78,36 @@ class PathNode:
         if path.tail is None:
             node.ends.append(entry)
         else:
-            node.tails.append((path.tail.casefold(), entry))
+            node.tails.add(path.tail.casefold(), entry)
 
     def _child(self, segment: Segment) -> PathNode:
         if segment.literal:
             return self.literals.setdefault(segment.prefix, PathNode())
-        for known, child in self.holes:
-            if (known.prefix, known.suffix) == (segment.prefix, segment.suffix):
+        for known, child in self.holes.by_prefix.get(segment.prefix, ()):
+            if known.suffix == segment.suffix:
                 return child
         child = PathNode()
-        self.holes.append((segment, child))
+        self.holes.add(segment.prefix, (segment, child))
         return child
 
     def find(self, segments: tuple[str, ...], at: int, out: list[Entry]) -> None:
         """Entries along case-folded segments that have one reading only."""
-        if self.globs:
-            out.extend(self.globs)
-        if at == len(segments):
-            out.extend(self.ends)
-            return
-        text = segments[at]
-        for tail, entry in self.tails:
-            if text.startswith(tail):
-                out.append(entry)
-        if (child := self.literals.get(text)) is not None:
-            child.find(segments, at + 1, out)
-        for segment, child in self.holes:
-            if not (segment.prefix or segment.suffix) or segment.value(text) is not None:
-                child.find(segments, at + 1, out)
+        node: PathNode | None = self
+        while node is not None:
+            if node.globs:
+                out.extend(node.globs)
+            if at == len(segments):
+                out.extend(node.ends)
+                return
+            text = segments[at]
+            if node.tails.lengths:
+                out.extend(node.tails.find(text))
+            at += 1
+            if node.holes.lengths:
+                for segment, child in node.holes.find(text):
+                    if not (segment.prefix or segment.suffix) or segment.value(text) is not None:
+                        child.find(segments, at, out)
+            node = node.literals.get(text)
 
     def find_readings(self, readings: Readings) -> list[Entry]:
         """Entries along any reading: each pair of a node and a position is visited once."""
@@ -97,36 +121,31 @@ class PathNode:
             seen.add(place)
             node, at = place
             out.update(dict.fromkeys(node.globs))
-            if at == len(readings.edges):
-                out.update(dict.fromkeys(node.ends))
-            else:
-                todo.extend(node._moves(readings.edges[at], at, out))
+            for settled in readings.settled[at]:
+                if settled == len(readings.edges):
+                    out.update(dict.fromkeys(node.ends))
+                else:
+                    todo.extend(node._moves(readings.edges[settled], out))
         return list(out)
 
-    def _moves(
-        self, edges: tuple[tuple[str, int], ...], at: int, out: dict[Entry, None]
-    ) -> Iterator[tuple[PathNode, int]]:
-        for label, after in edges:
-            folded = label.casefold()
-            for text in _cuts(folded):
-                if not text:
-                    yield self, after
-                if (child := self.literals.get(text)) is not None:
-                    yield child, after
-            for tail, entry in self.tails:
-                if folded.startswith(tail):
-                    out[entry] = None
-            for segment, child in self.holes:
-                if any(segment.value(text) is not None for text in _cuts(folded)):
-                    yield child, after
+    def _moves(self, edges: tuple[Edge, ...], out: dict[Entry, None]) -> Iterator[tuple[PathNode, int]]:
+        for _, text, after in edges:
+            if (child := self.literals.get(text)) is not None:
+                yield child, after
+            if self.tails.lengths:
+                out.update(dict.fromkeys(self.tails.find(text)))
+            if self.holes.lengths:
+                for segment, child in self.holes.find(text):
+                    if segment.value(text) is not None:
+                        yield child, after
 
-
-def _cuts(text: str) -> Iterator[str]:
-    yield text
-    at = text.find(";")
-    while at >= 0:
-        yield text[:at]
-        at = text.find(";", at + 1)
+    def entries(self) -> Iterator[Entry]:
+        """Every entry at or below this place."""
+        yield from (*self.ends, *self.globs)
+        for tails in self.tails.by_prefix.values():
+            yield from tails
+        for child in (*self.literals.values(), *(c for holes in self.holes.by_prefix.values() for _, c in holes)):
+            yield from child.entries()
 
 
 @dataclass(slots=True, eq=False)
@@ -143,7 +162,7 @@ class HostNode:
         host, node = entry.shape.host, self
         for label, name in zip(reversed(host.labels), reversed(host.names), strict=True):
             node = node._child(label, bool(name))
-        for method in entry.shape.methods or (ANY_METHOD,):
+        for method in {method.upper() for method in entry.shape.methods} or (ANY_METHOD,):
             node.methods.setdefault(method, PathNode()).add(entry)
 
     def _child(self, label: str, parameter: bool) -> HostNode:
@@ -155,16 +174,26 @@ class HostNode:
             return self.many
         return self.labels.setdefault(label, HostNode())
 
-    def find(self, labels: tuple[str, ...], at: int, out: dict[HostNode, None]) -> None:
-        """Nodes at which some pattern for this host ends; `at` counts the labels still to take."""
-        if at == 0:
-            if self.methods:
-                out[self] = None
-            return
-        if (child := self.labels.get(labels[at - 1])) is not None:
-            child.find(labels, at - 1, out)
+    def find(self, labels: tuple[str, ...]) -> list[HostNode]:
+        """Nodes at which some pattern for this host ends: each pair of a node and a number of labels left is visited once."""
+        out: dict[HostNode, None] = {}
+        seen: set[tuple[HostNode, int]] = set()
+        todo = [(self, len(labels))]
+        while todo:
+            node, left = place = todo.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            if left == 0:
+                out.update({node: None} if node.methods else {})
+            else:
+                todo.extend(node._moves(labels, left))
+        return list(out)
+
+    def _moves(self, labels: tuple[str, ...], left: int) -> Iterator[tuple[HostNode, int]]:
+        if (child := self.labels.get(labels[left - 1])) is not None:
+            yield child, left - 1
         if self.one is not None:
-            self.one.find(labels, at - 1, out)
+            yield self.one, left - 1
         if self.many is not None:
-            for left in range(at):
-                self.many.find(labels, left, out)
+            yield from ((self.many, fewer) for fewer in range(left))

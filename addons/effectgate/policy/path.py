@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from effectgate.policy import language
 from effectgate.policy.fault import PatternError
 from effectgate.policy.host import ABSENT, AFFIXED, LITERAL, PARAMETER, WILD
 from effectgate.policy.language import Element, Program
+from effectgate.policy.walk import GlobWalk, SegmentWalk, Walk
 
 _PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)\}")
 _ESCAPE = re.compile(r"%(?!2F)")
@@ -38,8 +39,11 @@ class Segment:
     def value(self, text: str, fold: bool = False) -> str | None:
         """What `{name}` takes of a segment (a literal takes the empty text), or None where it does not match."""
         prefix, suffix, seen = self.prefix, self.suffix, text
+        if not (prefix or suffix):
+            return text if self.name and text else "" if not (self.name or text) else None
         if fold:
             prefix, suffix, seen = prefix.casefold(), suffix.casefold(), text.casefold()
+            text = text if len(seen) == len(text) else seen  # a letter that folds to two moves the places
         if not self.name:
             return "" if seen == prefix else None
         if len(seen) <= len(prefix) + len(suffix) or not seen.startswith(prefix) or not seen.endswith(suffix):
@@ -79,6 +83,19 @@ class PathPattern:
     glob: tuple[str, ...] | None  # the literal runs between stars, the leading `/` included
     parameters: frozenset[str]
     fold: bool = False
+    walk: Walk = field(init=False, repr=False, compare=False)  # over the letters that the request has
+    caseless: Walk = field(init=False, repr=False, compare=False)  # over folded letters
+
+    def __post_init__(self) -> None:
+        caseless = self._walk(True)
+        object.__setattr__(self, "caseless", caseless)
+        object.__setattr__(self, "walk", caseless if self.fold else self._walk(False))
+
+    def _walk(self, fold: bool) -> Walk:
+        if self.glob is not None:
+            return GlobWalk(tuple(run.casefold() for run in self.glob) if fold else self.glob, fold)
+        segments = tuple(segment.folded() for segment in self.segments) if fold else self.segments
+        return SegmentWalk(segments, self.tail.casefold() if fold and self.tail else self.tail, fold)
 
     @classmethod
     def parse(cls, text: str, fold: bool = False) -> PathPattern:
@@ -113,9 +130,12 @@ class PathPattern:
             return None
         out: dict[str, str] = {}
         for pattern, segment in zip(self.segments, segments, strict=False):
-            if (value := pattern.value(segment, fold)) is None:
+            if not (pattern.name or fold):  # the common case, without a call
+                if pattern.prefix != segment:
+                    return None
+            elif (value := pattern.value(segment, fold)) is None:
                 return None
-            if pattern.name:
+            elif pattern.name:
                 out[pattern.name] = value
         if self.tail:
             first = segments[count]
@@ -126,10 +146,6 @@ class PathPattern:
     def program(self) -> Program:
         """The pattern as a language over the characters of the decoded path."""
         return _program(self, self.fold)
-
-    def folded_program(self) -> Program:
-        """The same over case-folded characters, for readings."""
-        return _program(self, False, True)
 
     def included(self, other: PathPattern) -> bool:
         """Whether every path of this pattern is one of the other's; exact."""
@@ -216,18 +232,15 @@ def glob_matches(runs: tuple[str, ...], path: str, fold: bool) -> bool:
 
 
 @functools.lru_cache(maxsize=65536)
-def _program(pattern: PathPattern, fold: bool, folded: bool = False) -> Program:
-    def spell(text: str) -> Program:
-        return language.literal(text.casefold() if folded else text, fold)
-
+def _program(pattern: PathPattern, fold: bool) -> Program:
     if pattern.glob is not None:
-        out = spell(pattern.glob[0])
+        out = language.literal(pattern.glob[0], fold)
         for run in pattern.glob[1:]:
-            out = (*out, _ANY_RUN, *spell(run))
+            out = (*out, _ANY_RUN, *language.literal(run, fold))
         return out
     out = ()
     for segment in pattern.segments:
-        out = (*out, *language.literal("/"), *(segment.folded() if folded else segment).program(fold))
+        out = (*out, *language.literal("/"), *segment.program(fold))
     if pattern.tail is not None:
-        out = (*out, *spell("/" + pattern.tail), _ANY_RUN)
+        out = (*out, *language.literal("/" + pattern.tail, fold), _ANY_RUN)
     return out

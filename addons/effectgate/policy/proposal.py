@@ -1,57 +1,50 @@
-"""`would_admit`: what to ask for, found by the same function that admits (design.md section 2, rule 4)."""
+"""`would_admit`: the asks of an outcome with the request's own values as literals (design.md section 2, rule 4)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from effectgate.policy.admission import Admission, literal_values
 from effectgate.policy.catalog import Catalog
-from effectgate.policy.effect import Effect, Shape
-from effectgate.policy.grant import Grant, GrantEntry, ScopeValue
+from effectgate.policy.outcome import Ask
+from effectgate.policy.recognition import Match
 from effectgate.policy.verdict import Proposal, WhereValue
-from effectgate.policy.vocabulary import Risk
+
+NOWHERE: Mapping[str, WhereValue] = {}
 
 
-def proposals(catalog: Catalog, admission: Admission, grant: Grant) -> tuple[Proposal, ...]:
-    """Every naming effect that, added to the grant with exactly its blockers, admits; ordered by top risk, specificity, id."""
-    found: list[tuple[Risk, int, Proposal]] = []
-    for effect_id, matches in admission.by_effect.items():
-        ranks = [at for at, match in enumerate(admission.matches) if match.named and match.effect.id == effect_id]
-        if ranks:
-            proposal = _propose(catalog, admission, grant, matches[0].effect)
-            top = max(catalog.effects[e].risk for e in (effect_id, *proposal.also))
-            found.append((top, ranks[0], proposal))
-    found.sort(key=lambda item: (item[0], item[1], item[2].effect))
-    return tuple(proposal for _, _, proposal in found)
+def proposals(catalog: Catalog, asks: Sequence[Ask], matches: Sequence[Match]) -> tuple[Proposal, ...]:
+    """One proposal an ask, in order. What the grant holds already is not narrowed again."""
+    return tuple(
+        Proposal(
+            ask.effect.id,
+            ask.effect.title,
+            ask.effect.risk,
+            NOWHERE if ask.held else _where(ask, matches, catalog.parameters(ask.effect.id)),
+            ask.also,
+            ask.within_ceiling,
+        )
+        for ask in asks
+    )
 
 
-def _propose(catalog: Catalog, admission: Admission, grant: Grant, effect: Effect) -> Proposal:
-    where = {} if admission.holds(effect.id) else _where(catalog, admission, effect)
-    also = tuple(sorted(admission.blocking(effect.id)))
-    within = all(grant.ceiling.admits(catalog.effects[e]) == "" for e in (effect.id, *also))
-    return Proposal(effect.id, effect.title, effect.risk, where, also, within)
+def _where(ask: Ask, matches: Sequence[Match], shared: frozenset[str]) -> Mapping[str, WhereValue]:
+    """Values of the parameters that every shape and every match binds, on every reading."""
+    if not shared:
+        return NOWHERE
+    values: dict[str, set[str]] = {name: set() for name in shared}
+    for match in matches:
+        if match.effect is ask.effect:
+            _gather(match, values)
+    return {name: _spelled(tuple(sorted(values[name]))) for name in sorted(values)}
 
 
-def _where(catalog: Catalog, admission: Admission, effect: Effect) -> Mapping[str, WhereValue]:
-    """The request's own values, of parameters that every shape and every match binds; left out where they would not cover it."""
-    shared = [
-        shape.path.parameters | shape.host.parameters | _bound_by_values(shape) for shape in catalog.shapes(effect.id)
-    ]
-    values = literal_values(admission.by_effect[effect.id], frozenset.intersection(*shared))
-    scope = {name: tuple(ScopeValue(text, literal=True) for text in texts) for name, texts in values.items()}
-    if not scope or not admission.covered(effect.id, (GrantEntry(effect.id, scope),)):
-        return {}
-    return {name: _spelled(texts) for name, texts in values.items()}
-
-
-def _bound_by_values(shape: Shape) -> frozenset[str]:
-    carriers = (shape.query, shape.headers, shape.form)
-    always = [
-        frozenset.intersection(*(pattern.parameters for pattern in wanted))
-        for patterns in carriers
-        for wanted in patterns.values()
-    ]
-    return frozenset().union(*always)
+def _gather(match: Match, values: dict[str, set[str]]) -> None:
+    bound = match.values()
+    for name in list(values):
+        if taken := bound.get(name):
+            values[name].update(taken)
+        else:
+            del values[name]
 
 
 def _spelled(texts: tuple[str, ...]) -> WhereValue:

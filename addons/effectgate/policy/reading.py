@@ -6,152 +6,128 @@ itself. The readings are the walks through a graph of positions, never listed: a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from effectgate.policy import language
-from effectgate.policy.language import States
-from effectgate.policy.path import PathPattern, Segment
+from effectgate.policy.authority import EnvelopeError
+from effectgate.policy.path import PathPattern
+from effectgate.policy.walk import DEAD, PASSED, GlobWalk, Walk
 
 ENCODED_SLASH = "%2F"
-# Bindings of one pattern kept over all readings; beyond it a scope counts as not covered (fail closed).
-MAX_BINDINGS = 64
+# Beyond these a path has more readings than can be weighed, and no request facts exist (fail closed).
+MAX_EMPTY = 64
+MAX_EDGES = 1024
+# Characters on all edges; in a heavier path a `*` in mid-path counts as matching where it blocks and not where it excuses.
+MAX_WEIGHT = 8192
 # States of the product walked by `escapes`; beyond it the request counts as escaping (fail closed).
 MAX_PRODUCT = 20_000
 
-Bindings = tuple[tuple[str, str], ...]
+Edge = tuple[str, str, int]  # segment text, the same case-folded, the position after it
 
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """`edges[i]` lists (segment text, next position); the last position is the end. `plain` alone where only letters can fold."""
+    """Where only letters can fold (`linear`), `folded` is the one reading beside `plain`, and there is no graph.
+
+    Else `edges[i]` are the segments that may come at position i, and `settled[i]` the positions that i is when segments that are,
+    or become, empty are removed; the last position is the end. `text` is the whole path, case-folded.
+    """
 
     plain: tuple[str, ...]
-    edges: tuple[tuple[tuple[str, int], ...], ...]
+    folded: tuple[str, ...]
     linear: bool
+    edges: tuple[tuple[Edge, ...], ...] = ()
+    settled: tuple[tuple[int, ...], ...] = ()
+    text: str = ""
+    heavy: bool = False
 
     @classmethod
     def of(cls, segments: tuple[str, ...]) -> Readings:
-        """The readings of decoded segments (`%2F` kept in them)."""
-        if all(text and ";" not in text and ENCODED_SLASH not in text for text in segments):
-            return cls(segments, (), True)
-        edges: list[tuple[tuple[str, int], ...]] = []
-        for segment in segments:
-            pieces = segment.split(ENCODED_SLASH)
-            first, last = len(edges), len(edges) + len(pieces)
-            edges.extend(tuple(_runs(pieces, at, first, last)) for at in range(len(pieces)))
-        return cls(segments, tuple(edges), False)
+        """The readings of decoded segments (`%2F` kept in them). EnvelopeError where they are too many."""
+        folded = tuple(map(str.casefold, segments))
+        text = "/".join(folded)
+        if "" not in segments and ";" not in text and "%2f" not in text:
+            return cls(segments, folded, True)
+        _check_number(segments)
+        edges, settled = _graph(segments)
+        weight = sum(len(label) for out in edges for label, _, _ in out)
+        return cls(segments, folded, False, edges, settled, text, weight > MAX_WEIGHT)
 
     def matches(self, pattern: PathPattern) -> bool:
         """Whether some reading matches, letters folded."""
         if self.linear:
             return pattern.bind(self.plain, True) is not None
-        if pattern.glob is not None:
-            return self._escapes(pattern, ())
-        return bool(self._walk(pattern, keep=False))
-
-    def bindings(self, pattern: PathPattern) -> frozenset[Bindings] | None:
-        """What the pattern binds, over all readings that match; None where they are too many to hold."""
-        if self.linear or pattern.glob is not None:
-            bound = pattern.bind(self.plain, True) if self.linear else {} if self.matches(pattern) else None
-            return frozenset() if bound is None else frozenset({tuple(bound.items())})
-        found = self._walk(pattern, keep=True)
-        return None if found is None else frozenset(found)
+        return self._possible(pattern.caseless) and self._escapes(pattern.caseless, ())
 
     def escapes(self, outer: PathPattern, inner: Sequence[PathPattern]) -> bool:
-        """Whether some reading matches `outer` and none of `inner`."""
+        """Whether some reading matches `outer`, letters folded, and none of `inner` in the letters that the request has."""
         if self.linear:
-            return self.matches(outer) and not any(p.bind(self.plain, True) is not None for p in inner)
-        return self._escapes(outer, inner)
+            return self.matches(outer) and not any(p.match(self.plain) is not None for p in inner)
+        return self._escapes(outer.caseless, [p.walk for p in inner])
 
-    def _walk(self, pattern: PathPattern, keep: bool) -> set[Bindings] | None:
-        current: set[tuple[int, Bindings]] = {(at, ()) for at in self._settle({0})}
-        for segment in pattern.segments:
-            taken = {
-                (after, (*bound, (segment.name, value)) if keep and segment.name else bound)
-                for at, bound in current
-                for label, target in self._out(at)
-                for value in _values(segment, label)
-                for after in self._settle({target})
-            }
-            if len({bound for _, bound in taken}) > MAX_BINDINGS:
-                return None
-            current = taken
-        end = len(self.edges)
-        if pattern.tail is None:
-            return {bound for at, bound in current if at == end}
-        tail = pattern.tail.casefold()
-        return {bound for at, bound in current if any(label.casefold().startswith(tail) for label, _ in self._out(at))}
+    def _possible(self, walk: Walk) -> bool:
+        """A cheap look before the walk: what is literal in a glob stands in the path, whatever is removed between."""
+        return not isinstance(walk, GlobWalk) or all(part in self.text for part in walk.fragments)
 
-    def _out(self, at: int) -> tuple[tuple[str, int], ...]:
-        return self.edges[at] if at < len(self.edges) else ()
-
-    def _settle(self, nodes: set[int]) -> set[int]:
-        """Positions reachable by removing segments that are, or become, empty."""
-        out, todo = set(nodes), list(nodes)
-        while todo:
-            for label, target in self._out(todo.pop()):
-                if (not label or label.startswith(";")) and target not in out:
-                    out.add(target)
-                    todo.append(target)
-        return out
-
-    def _escapes(self, outer: PathPattern, inner: Sequence[PathPattern]) -> bool:
-        programs = [outer.folded_program(), *(p.folded_program() for p in inner)]
-        first = (0, tuple(language.start(p) for p in programs))
+    def _escapes(self, outer: Walk, inner: Sequence[Walk]) -> bool:
+        if self.heavy and isinstance(outer, GlobWalk):
+            return True
+        walks = [outer, *(w for w in inner if not (self.heavy and isinstance(w, GlobWalk)))]
+        first = (0, tuple(walk.start for walk in walks))
         seen, todo = {first}, [first]
-        end = len(self.edges)
         while todo:
             at, states = todo.pop()
-            if at == end and _accepts(programs[0], states[0]):
-                if not any(_accepts(p, s) for p, s in zip(programs[1:], states[1:], strict=True)):
+            for node in self.settled[at]:
+                if node == len(self.edges) and _escaped(walks, states):
                     return True
-            for state in self._next(at, states, programs):
-                if state not in seen:
-                    seen.add(state)
-                    todo.append(state)
+                for label, folded, target in self.edges[node] if node < len(self.edges) else ():
+                    moved = tuple(
+                        w.step(s, folded if w.caseless else label) for w, s in zip(walks, states, strict=True)
+                    )
+                    if moved[0] != DEAD and PASSED not in moved[1:] and (target, moved) not in seen:
+                        seen.add((target, moved))
+                        todo.append((target, moved))
             if len(seen) > MAX_PRODUCT:
                 return True
         return False
 
-    def _next(
-        self, at: int, states: tuple[States, ...], programs: list[language.Program]
-    ) -> Iterator[tuple[int, tuple[States, ...]]]:
-        for label, target in self._out(at):
-            for spelling in _spellings(label):
-                if not spelling:
-                    yield target, states
-                moved = states
-                for symbol in "/" + spelling:
-                    moved = tuple(language.step(p, s, symbol) for p, s in zip(programs, moved, strict=True))
-                if moved[0]:
-                    yield target, moved
+
+def _check_number(segments: tuple[str, ...]) -> None:
+    ambiguous = [text for text in segments if ";" in text or ENCODED_SLASH in text]
+    runs = [(text.count(ENCODED_SLASH) + 1, min(text.count(";"), 16)) for text in ambiguous]
+    edges = sum(pieces * (pieces + 1) // 2 << parameters for pieces, parameters in runs)
+    if segments.count("") > MAX_EMPTY or edges > MAX_EDGES:
+        raise EnvelopeError("The path has so many empty segments, `;` or `%2F` that it can be read in too many ways.")
 
 
-def _runs(pieces: list[str], at: int, first: int, last: int) -> Iterator[tuple[str, int]]:
-    """From piece `at`: one edge for each run of pieces whose `%2F` are kept."""
+def _graph(segments: tuple[str, ...]) -> tuple[tuple[tuple[Edge, ...], ...], tuple[tuple[int, ...], ...]]:
+    edges: list[tuple[Edge, ...]] = []
+    removed: list[set[int]] = []
+    for segment in segments:
+        pieces = segment.split(ENCODED_SLASH)
+        first, last = len(edges), len(edges) + len(pieces)
+        for at in range(len(pieces)):
+            labels = list(_labels(pieces, at, first, last))
+            edges.append(tuple((label, label.casefold(), after) for label, after in labels))
+            removed.append({after for label, after in labels if not label})
+    settled: list[tuple[int, ...]] = [(len(edges),)]
+    for at in range(len(edges) - 1, -1, -1):
+        after = {node for target in removed[at] for node in settled[len(edges) - target]}
+        settled.append((at, *sorted(after)))
+    return tuple(edges), tuple(reversed(settled))
+
+
+def _labels(pieces: list[str], at: int, first: int, last: int) -> Iterator[tuple[str, int]]:
+    """From piece `at`: each run of pieces whose `%2F` are kept, and each choice of its parameters."""
     for stop in range(at + 1, len(pieces) + 1):
-        yield ENCODED_SLASH.join(pieces[at:stop]), last if stop == len(pieces) else first + stop
+        head, *parameters = ENCODED_SLASH.join(pieces[at:stop]).split(";")
+        for keeps in itertools.product((True, False), repeat=len(parameters)):
+            kept = "".join(f";{p}" for p, keep in zip(parameters, keeps, strict=True) if keep)
+            yield head + kept, last if stop == len(pieces) else first + stop
 
 
-def _spellings(label: str) -> Iterator[str]:
-    """The label case-folded, whole and cut before each `;`."""
-    folded = label.casefold()
-    yield folded
-    at = folded.find(";")
-    while at >= 0:
-        yield folded[:at]
-        at = folded.find(";", at + 1)
-
-
-def _values(segment: Segment, label: str) -> Iterator[str]:
-    """What the segment takes of a label, whole and cut before each `;`; the bound text keeps its letters."""
-    at = len(label)
-    while at >= 0:
-        if (value := segment.value(label[:at], True)) is not None:
-            yield value
-        at = label.rfind(";", 0, at)
-
-
-def _accepts(program: language.Program, states: States) -> bool:
-    return len(program) in states
+def _escaped(walks: Sequence[Walk], states: Sequence[int]) -> bool:
+    """Whether the first accepts and none of the others does."""
+    first, *others = (walk.accepts(state) for walk, state in zip(walks, states, strict=True))
+    return first and not any(others)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from effectgate.policy import binding
 from effectgate.policy.catalog import Catalog
 from effectgate.policy.discriminator import Truth, conditions_hold, evaluate
 from effectgate.policy.effect import Effect, Shape
 from effectgate.policy.facts import RequestFacts
 from effectgate.policy.index import Entry
-from effectgate.policy.reading import MAX_BINDINGS
 
 Parameters = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(
+    slots=True, eq=False
+)  # not frozen: one is made for every candidate of every request, and frozen ones cost three times that
 class Match:
     """One shape that matches the request on some reading.
 
     `named`: true on the plain reading with its conditions, and then `bound` holds the parameters. `plain`: its path matches the
-    plain reading. `sure`: its discriminators are true, not just unreadable or true with letters folded.
+    plain reading. `sure`: its method is written so, and its discriminators are true in the letters that the request has and with
+    letters folded. `conditions`: it holds those conditions that no reading asks.
     """
 
     entry: Entry
@@ -42,22 +44,42 @@ class Match:
         """The shape that matches."""
         return self.entry.shape
 
-    def bindings(self) -> list[Parameters] | None:
-        """What the shape binds on each reading; None where the readings bind too many values to hold (then no scope covers it)."""
-        paths = self.facts.readings.bindings(self.shape.path)
+    @property
+    def settled(self) -> bool:
+        """Whether it binds the same on every reading: `bound`."""
+        return self.named and self.sure and self.facts.readings.linear
+
+    def values(self) -> Mapping[str, Collection[str]]:
+        """Each parameter's values over all readings, for those parameters that every reading binds."""
+        if self.settled:
+            return {name: (value,) for name, value in self.bound.items()}
+        fixed = [self._host(), *self._discriminators()]
+        names = set.intersection(*(set(bound) for bound in self._discriminators())) | set(self._host())
+        out: dict[str, set[str]] = {name: {bound[name] for bound in fixed if name in bound} for name in names}
+        return {**out, **binding.values(self.facts.readings, self.shape.path)}
+
+    def combinations(self) -> list[Parameters] | None:
+        """The values that parameters take together, one set for each reading; None where they are too many to hold."""
+        if self.settled:
+            return [self.bound]
+        paths = binding.combinations(self.facts.readings, self.shape.path)
         if paths is None:
             return None
-        host = self.shape.host.match(self.facts.host) or {}
-        _, _, values = evaluate(self.shape, self.facts)
-        return [{**host, **values, **dict(path)} for path in itertools.islice(sorted(paths), MAX_BINDINGS)]
+        return [{**self._host(), **bound, **dict(path)} for bound in self._discriminators() for path in paths]
+
+    def _host(self) -> Parameters:
+        return self.shape.host.match(self.facts.host) or {}
+
+    def _discriminators(self) -> list[Parameters]:
+        """What they bind with letters folded, and in the letters that the request has; an unreadable one binds nothing."""
+        truth, bound = evaluate(self.shape, self.facts, False)
+        folded = evaluate(self.shape, self.facts, True)[1]
+        return [folded] if truth is not Truth.TRUE or bound == folded else [folded, bound]
 
 
 def recognise(catalog: Catalog, facts: RequestFacts) -> list[Match]:
-    """Every match, most specific first."""
-    out = list(_matches(catalog, facts))
-    if len(out) > 1:
-        out.sort(key=lambda match: match.entry.rank)
-    return out
+    """Every match, in the order of the index."""
+    return list(_matches(catalog, facts))
 
 
 def _matches(catalog: Catalog, facts: RequestFacts) -> Iterator[Match]:
@@ -68,12 +90,14 @@ def _matches(catalog: Catalog, facts: RequestFacts) -> Iterator[Match]:
         path = shape.path.match(facts.segments)
         if path is None and not facts.readings.matches(shape.path):
             continue
-        truth, possible, values = evaluate(shape, facts)
-        if possible is Truth.FALSE:
+        folded, values = evaluate(shape, facts, True)
+        if folded is Truth.FALSE:
             continue
+        truth, values = evaluate(shape, facts, False)
+        written = truth is Truth.TRUE and (not shape.methods or facts.method in shape.methods)
         conditions = conditions_hold(shape, facts)
-        named = path is not None and truth is Truth.TRUE and conditions
-        bound: Parameters = {}
-        if named and (path or values or shape.host.parameters):
-            bound = {**(shape.host.match(facts.host) or {}), **values, **(path or {})}
-        yield Match(entry, facts, named, path is not None, truth is Truth.TRUE, conditions, bound)
+        named = path is not None and written and conditions
+        bound: Parameters = path or {}
+        if named and (values or shape.host.parameters):
+            bound = {**(shape.host.match(facts.host) or {}), **values, **bound}
+        yield Match(entry, facts, named, path is not None, written and folded is Truth.TRUE, conditions, bound)

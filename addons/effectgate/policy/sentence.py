@@ -10,33 +10,29 @@ from datetime import datetime
 
 from effectgate.policy.effect import Effect
 from effectgate.policy.facts import RequestFacts
+from effectgate.policy.outcome import Ask
 from effectgate.policy.recognition import Match
-from effectgate.policy.verdict import Named, Proposal
+from effectgate.policy.verdict import Named
 
 
 def admitted(request: str, effect: Effect) -> str:
     """The reason of an ALLOW."""
-    return f"{request} is {_described(effect.id, effect.title, effect.risk.word)}, which this grant includes."
+    return f"{request} is {_described(effect)}, which this grant includes."
 
 
-def not_granted(request: str, proposals: tuple[Proposal, ...], held: bool) -> str:
-    """The reason where some effect names the request; `held` says that the first proposal's effect is granted and blocked."""
-    first = proposals[0]
-    text = f"{request} is {_described(first.effect, first.title, first.risk.word)}"
-    if held:
+def not_granted(request: str, asks: Sequence[Ask], listed: bool) -> str:
+    """The reason where some effect names the request; `listed` says that the grant has the first ask's effect, blocked or narrowed."""
+    first, *others = asks
+    text = f"{request} is {_described(first.effect)}"
+    if first.held:
         text += f", which this grant includes, but it is also {_listed(first.also)}, which this grant does not include."
+    elif listed:
+        text += ", which this grant includes, but not with these values."
     elif first.also:
         text += f", and also {_listed(first.also)}; this grant does not include them."
     else:
         text += ", which this grant does not include."
-    others = [p.effect for p in proposals[1:]]
-    return f"{text} It would also be admitted by {_listed(tuple(others), 'or')}." if others else text
-
-
-def scope_missed(request: str, proposal: Proposal) -> str:
-    """The reason where the grant holds the effect, narrowed to something else."""
-    what = _described(proposal.effect, proposal.title, proposal.risk.word)
-    return f"{request} is {what}, which this grant includes, but not with these values."
+    return f"{text} It would also be admitted by {_listed([a.effect.id for a in others], 'or')}." if others else text
 
 
 def unnamed(facts: RequestFacts) -> str:
@@ -70,13 +66,13 @@ def expired(when: datetime) -> str:
     return f"This grant expired at {when.isoformat()}; a person must renew it."
 
 
-def request(facts: RequestFacts, matches: Sequence[Match]) -> str:
+def request(facts: RequestFacts, matches: Sequence[Match], secret: frozenset[str]) -> str:
     """Method and URL, with every segment that some match binds to a `secret` parameter written as its name."""
-    secret = {at: name for match in matches for at, name in _secret_segments(match)}
     if not secret:
         return f"{facts.method} {facts.url}"
+    hidden = {at: name for match in matches for at, name in _secret_segments(match)}
     parts = facts.path[1:].split("/")
-    path = "/".join(f"{{{secret[at]}}}" if at in secret else part for at, part in enumerate(parts))
+    path = "/".join(f"{{{hidden[at]}}}" if at in hidden else part for at, part in enumerate(parts))
     return f"{facts.method} {facts.host}/{path}"
 
 
@@ -89,9 +85,9 @@ def _secret_segments(match: Match) -> list[tuple[int, str]]:
     return [(at, places[0][1]) for at in range(len(match.facts.segments))]
 
 
-def _described(effect: str, title: str, risk: str) -> str:
-    return f"{effect} ({title}, {risk})"
+def _described(effect: Effect) -> str:
+    return f"{effect.id} ({effect.title}, {effect.risk.word})"
 
 
-def _listed(items: tuple[str, ...], word: str = "and") -> str:
+def _listed(items: Sequence[str], word: str = "and") -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {word} {items[-1]}"

@@ -10,12 +10,13 @@ from effectgate.policy.field import refuse_method_field
 
 # Longer paths are refused: common servers stop at 8 KiB, and every reading of a path is walked.
 MAX_PATH = 8192
-# Every `%2F` may be a slash or not; the readings grow with the square of their number.
+# Every `%2F` may be a slash or not, and the runs between them grow with the square of their number (see reading.py).
 MAX_ENCODED_SLASHES = 32
 
 _VISIBLE = re.compile(rb"[\x21-\x7e]*")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_DOUBLE = re.compile(r"%25(?:00|2[ef]|5c)", re.IGNORECASE)
+# Looked for in the decoded text, so that `%25%32%65` is seen too, and at any depth.
+_DOUBLE = re.compile(r"%(?:25)*(?:00|2[ef]|5c)", re.IGNORECASE)
 _CONTROL = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff])")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 _SLASH = re.compile("%2f", re.IGNORECASE)
@@ -48,7 +49,7 @@ def decode_segments(path: str) -> tuple[str, ...]:
 
 def check_query(query: str | None) -> None:
     """EnvelopeError for a bad escape, an escaped NUL or a `_method` field in the query."""
-    if not query or ("%" not in query and "_" not in query):
+    if not query:
         return
     if _BAD_ESCAPE.search(query):
         raise EnvelopeError("The query has a `%` that begins no escape; write `%25`.")
@@ -62,8 +63,6 @@ def _check_path(path: str) -> None:
         raise EnvelopeError("The path has a backslash, plain or escaped.")
     if _BAD_ESCAPE.search(path):
         raise EnvelopeError("The path has a `%` that begins no escape; write `%25`.")
-    if _DOUBLE.search(path):
-        raise EnvelopeError("The path has a doubly encoded slash, dot, backslash or NUL.")
     if _CONTROL.search(path):
         raise EnvelopeError("The path has an escaped control character.")
     if len(_SLASH.findall(path)) > MAX_ENCODED_SLASHES:
@@ -80,6 +79,8 @@ def _decode_piece(piece: str) -> str:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise EnvelopeError("The path has escaped bytes that are not UTF-8.") from None
+    if "%" in text and _DOUBLE.search(text):
+        raise EnvelopeError("The path has a doubly encoded slash, dot, backslash or NUL.")
     plain = text.partition(";")[0]
     if not plain.isascii():
         plain = unicodedata.normalize("NFKC", plain)

@@ -54,12 +54,19 @@ class ValuePattern:
             return None
         if not self.name:
             return {}
-        bound = value[len(self.runs[0]) : len(value) - len(self.runs[1])]
+        return self._bound(value, fold)
+
+    def _bound(self, value: str, fold: bool) -> dict[str, str] | None:
+        before, after = self.runs
+        folded = value.casefold() if fold else value
+        if len(folded) != len(value):  # a letter that folds to two moves the places
+            value, before, after = folded, before.casefold(), after.casefold()
+        bound = value[len(before) : len(value) - len(after)]
         return {self.name: bound} if bound else None
 
-    def program(self) -> Program:
-        """The pattern as a language over characters."""
-        out = language.literal(self.runs[0])
+    def program(self, fold: bool = False) -> Program:
+        """The pattern as a language over characters; with `fold`, over either case of each."""
+        out = language.literal(self.runs[0], fold)
         for run in self.runs[1:]:
-            out = (*out, *((_ONE,) if self.name else ()), _RUN, *language.literal(run))
+            out = (*out, *((_ONE,) if self.name else ()), _RUN, *language.literal(run, fold))
         return out

@@ -1,0 +1,5 @@
+"""`python -m effectgate` is `effectgate`."""
+
+from effectgate.cli import main
+
+main()

@@ -1,0 +1,64 @@
+"""Printing: text for people on stdout, JSON for programs with `--json`, errors on stderr in one line with the fix."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+NO = 1
+USAGE = 2
+
+ConfigOption = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="The settings file.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+class CommandError(Exception):
+    """A command that cannot go on: what is wrong, and what to do about it."""
+
+    def __init__(self, message: str, fix: str, code: int = USAGE) -> None:
+        super().__init__(f"{message}; {fix}")
+        self.code = code
+
+
+def complain(*lines: str, code: int = USAGE) -> int:
+    """Write each line to stderr; returns the exit code."""
+    for line in lines:
+        print(f"effectgate: {line}", file=sys.stderr)
+    return code
+
+
+def print_json(value: object) -> None:
+    """One JSON document on stdout."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table for people; where the output is no terminal, plain and never cut to its width."""
+    lines = [[printable(str(cell)) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _print_rich(columns, lines)
+        return
+    widths = [max(map(len, column)) for column in zip(columns, *lines, strict=True)]
+    for line in (columns, *lines):
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _print_rich(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for line in lines:
+        table.add_row(*map(Text, line))
+    Console().print(table)
+
+
+def printable(text: str) -> str:
+    """Text that may come from a request, safe for a terminal: control and format characters are escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

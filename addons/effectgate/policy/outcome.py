@@ -1,0 +1,97 @@
+"""What a set of matches comes to under a grant: who admits, or what to ask for (design.md section 2, rules 2 to 4).
+
+An outcome does not depend on the words of a request, only on which shapes match it and how, unless a scope, a pinned credential or
+several readings of the path come in. So the plain ones are remembered, and weighing costs a look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from effectgate.policy.admission import Admission, most_specific
+from effectgate.policy.catalog import Catalog
+from effectgate.policy.effect import Effect
+from effectgate.policy.facts import RequestFacts
+from effectgate.policy.grant import Grant
+from effectgate.policy.recognition import Match
+from effectgate.policy.verdict import Named
+
+# Remembered outcomes of one catalog. Their number is bounded by its overlaps; the cap only guards against the unforeseen.
+MAX_OUTCOMES = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One effect that names the request and would admit it together with `also`; `held` where the grant has it already."""
+
+    effect: Effect
+    also: tuple[str, ...]
+    within_ceiling: bool
+    held: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`admitting` is the place of the admitting match, or -1; `asks` are empty where it admits. `ports_open`: its shapes name ports."""
+
+    named: tuple[Named, ...]
+    admitting: int = -1
+    ports_open: bool = False
+    asks: tuple[Ask, ...] = ()
+    secret: frozenset[str] = frozenset()
+    template: str = ""
+
+
+def weigh(
+    catalog: Catalog, grant: Grant, matches: Sequence[Match], facts: RequestFacts, credentials: frozenset[str]
+) -> Outcome:
+    """The outcome, remembered where it is the same for every request that these shapes match in this way."""
+    narrowed = grant.narrowed
+    if not facts.readings.linear or (narrowed and any(match.effect.id in narrowed for match in matches)):
+        return _weigh(catalog, grant, matches, Admission(matches, facts, grant.entries, credentials))
+    key = (grant, *[(match.entry, match.named, match.plain, match.sure, match.conditions) for match in matches])
+    known = catalog.outcomes.get(key)
+    if not isinstance(known, Outcome):
+        if len(catalog.outcomes) >= MAX_OUTCOMES:
+            catalog.outcomes.clear()
+        known = _weigh(catalog, grant, matches, Admission(matches, facts, grant.entries, credentials))
+        catalog.outcomes[key] = known
+    return known
+
+
+def weigh_expired(catalog: Catalog, grant: Grant, matches: Sequence[Match], facts: RequestFacts) -> Outcome:
+    """The outcome under a grant that holds nothing any more: what to ask for in a new one."""
+    return _weigh(catalog, grant, matches, Admission(matches, facts, {}, frozenset()))
+
+
+def _weigh(catalog: Catalog, grant: Grant, matches: Sequence[Match], admission: Admission) -> Outcome:
+    named = sorted((match for match in matches if match.named), key=lambda match: match.entry.rank)
+    effects = {match.effect.id: match.effect for match in named}
+    admitting = admission.admitting()
+    return Outcome(
+        named=tuple(Named(effect.id, effect.title, effect.risk) for effect in effects.values()),
+        admitting=matches.index(most_specific(admitting)) if admitting else -1,
+        ports_open=any(match.shape.ports_explicit for match in admitting),
+        asks=() if admitting else _asks(catalog, admission, grant, named),
+        secret=frozenset[str]().union(*(match.shape.secret for match in matches)),
+        template=named[0].shape.path.text if named else "",
+    )
+
+
+def _asks(catalog: Catalog, admission: Admission, grant: Grant, named: Sequence[Match]) -> tuple[Ask, ...]:
+    """One ask an effect, ordered by the top risk of its set, then specificity, then id."""
+    most = {match.effect.id: match for match in reversed(named)}
+    asks = [_ask(catalog, admission, grant, match.effect) for match in most.values()]
+
+    def order(ask: Ask) -> tuple[object, ...]:
+        top = max(catalog.effects[e].risk for e in (ask.effect.id, *ask.also))
+        return top, most[ask.effect.id].entry.specificity, ask.effect.id
+
+    return tuple(sorted(asks, key=order))
+
+
+def _ask(catalog: Catalog, admission: Admission, grant: Grant, effect: Effect) -> Ask:
+    also = tuple(sorted(admission.blocking(effect.id)))
+    within = all(grant.ceiling.admits(catalog.effects[e]) == "" for e in (effect.id, *also))
+    return Ask(effect, also, within, admission.holds(effect.id))
