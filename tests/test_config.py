@@ -90,7 +90,7 @@ network:
   allow_private: ["10.0.0.1/8"]
   resolve: {"a:1": "b:2"}
   upstream_ca: missing.pem
-sites: {"k8s": ["a"]}
+sites: {"k8s": ["a:99999"]}
 exceptions: [{effect: a}]
 """
     assert faults(text) == [

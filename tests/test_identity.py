@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
 
@@ -13,14 +14,20 @@ TOKEN = "s3cret:with:colons"
 BASIC = "Basic " + base64.b64encode(f"ci-fixer:{TOKEN}".encode()).decode()
 
 
+@dataclass(frozen=True)
+class Token:
+    digest: str
+    role: str = "agent"
+
+
 class Commands:
-    """A state store with one minted token and a set of revoked hashes."""
+    """A state store with minted tokens and a set of revoked hashes."""
 
     def __init__(self) -> None:
-        self.minted: dict[str, list[str]] = {}
+        self.minted: dict[str, list[Token]] = {}
         self.gone: set[str] = set()
 
-    def digests(self, name: str) -> Iterable[str]:
+    def tokens(self, name: str) -> Sequence[Token]:
         return self.minted.get(name, [])
 
     def revoked(self, digest: str) -> bool:
@@ -71,8 +78,15 @@ def test_tokens_made_by_command_are_checked_too() -> None:
     commands, (token, digest) = Commands(), new_token()
     identity = Identity({}, commands)
     assert identity.authenticate(f"Bearer ci-fixer:{token}") is None
-    commands.minted["ci-fixer"] = [digest]
+    commands.minted["ci-fixer"] = [Token(digest)]
     assert identity.authenticate(f"Bearer ci-fixer:{token}") is not None
+    assert identity.credentialed("ci-fixer")
+
+
+def test_a_token_of_another_role_opens_no_proxy() -> None:
+    commands, (token, digest) = Commands(), new_token()
+    commands.minted["ann"] = [Token(digest, "approver")]
+    assert Identity({}, commands).authenticate(f"Bearer ann:{token}") is None
 
 
 def test_revoked_stays_revoked_even_where_the_file_still_names_it() -> None:
@@ -83,6 +97,7 @@ def test_revoked_stays_revoked_even_where_the_file_still_names_it() -> None:
     assert identity.authenticate(BASIC) is None
     identity.configure(configured)
     assert identity.authenticate(BASIC) is None
+    assert not identity.credentialed("ci-fixer")
 
 
 def test_a_new_token_has_256_bits_and_needs_no_escape_in_a_url() -> None:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from effectgate.boundary import Outcome
 from effectgate.metrics import Metrics
 from effectgate.policy.verdict import Proposal, Verdict
 from effectgate.policy.vocabulary import Decision, Reason, Risk
@@ -54,22 +53,24 @@ def test_an_answer_is_counted_by_principal_effect_verdict_and_reason(metrics: Me
 
 def test_no_request_makes_a_series(metrics: Metrics) -> None:
     metrics.decided("stranger", deny("made/up"), 0.001)
-    metrics.completed("ci-fixer", "github/read", Outcome(False, error="kind-of-the-day"))
     metrics.remaining("stranger", {"requests": 1})
     before = set(series(metrics))
     for n in range(200):
         metrics.decided(f"stranger-{n}", deny(f"made/up-{n}"), 0.001)
-        metrics.completed("ci-fixer", "github/read", Outcome(False, error=f"kind-{n}"))
         metrics.remaining(f"stranger-{n}", {"requests": 1})
     assert set(series(metrics)) == before
 
 
-def test_bytes_and_errors_of_completions(metrics: Metrics) -> None:
-    metrics.completed("ci-fixer", "github/read", Outcome(True, 200, bytes_sent=10, bytes_received=300))
-    metrics.completed("ci-fixer", "github/read", Outcome(False, error="connect"))
+def test_bytes_errors_and_connections_are_the_proxys_to_report(metrics: Metrics) -> None:
+    metrics.traffic.upstream_bytes(10, 300)
+    metrics.traffic.upstream_error("connect")
+    metrics.traffic.unreceipted("credential")
+    metrics.traffic.connections(7)
     assert value(metrics, "upstream_bytes_total", direction="sent") == 10
     assert value(metrics, "upstream_bytes_total", direction="received") == 300
     assert value(metrics, "upstream_errors_total", kind="connect") == 1
+    assert value(metrics, "unreceipted_total", kind="credential") == 1
+    assert value(metrics, "open_connections") == 7
 
 
 def test_a_reload_replaces_the_digest_and_is_counted(metrics: Metrics) -> None:
@@ -81,14 +82,12 @@ def test_a_reload_replaces_the_digest_and_is_counted(metrics: Metrics) -> None:
     assert value(metrics, "reload_total", result="error") == 1
 
 
-def test_grants_and_connections_are_read_at_the_scrape(metrics: Metrics) -> None:
+def test_grants_are_read_at_the_scrape(metrics: Metrics) -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     metrics.watch_expiry({"ci-fixer": now + timedelta(hours=1)}, lambda: now)
-    metrics.watch_connections(lambda: 7)
     metrics.remaining("ci-fixer", {"requests": 41})
     metrics.committed(0.0004)
     assert value(metrics, "grant_expires_seconds", principal="ci-fixer") == 3600
-    assert value(metrics, "open_connections") == 7
     assert value(metrics, "grant_limit_remaining", principal="ci-fixer", limit="requests") == 41
     assert value(metrics, "receipts_total") == 1
 
@@ -96,8 +95,8 @@ def test_grants_and_connections_are_read_at_the_scrape(metrics: Metrics) -> None
 def test_every_name_of_the_design_is_on_the_page(metrics: Metrics) -> None:
     metrics.watch_expiry({"ci-fixer": datetime(2030, 1, 1, tzinfo=UTC)}, lambda: datetime.now(UTC))
     metrics.decided("ci-fixer", deny("github/open-pr"), 0.001)
-    metrics.answered(0.002)
-    metrics.completed("ci-fixer", "github/read", Outcome(False, error="tls"))
+    metrics.traffic.decided(0.002)
+    metrics.traffic.upstream_error("tls")
     metrics.remaining("ci-fixer", {"requests": 1})
     server = metrics.serve(Address("127.0.0.1", 0))
     try:

@@ -21,6 +21,7 @@ from effectgate.setting_values import (
     Name,
     Network,
     Port,
+    SiteAddress,
     StaticAnswer,
     Store,
     Workers,
@@ -81,7 +82,7 @@ class Written(Table):
     state: str = "var"
     certs: str = "certs"
     store: Store = "sqlite"
-    sites: dict[Name, list[HostPort]] = Field({})
+    sites: dict[Name, list[SiteAddress]] = Field({})
     receipts: Receipts = Receipts()
     workers: Workers = 1
     network: NetworkRules = NetworkRules()
@@ -92,6 +93,9 @@ class Written(Table):
 # The tables whose keys are ours; `sites` and its kin hold the operator's keys and count as one setting.
 TABLES: frozenset[KeyPath] = frozenset({(), ("api",), ("receipts",), ("network",)})
 
+
+# What a reload takes over; anything else takes effect after a restart.
+RELOADED = frozenset({"packs", "grants", "exceptions", "mcp_servers", "network.ports"})
 
 UPSTREAM_CA: KeyPath = ("network", "upstream_ca")
 MISSING = object()
@@ -149,6 +153,13 @@ class Settings:
     def listen(self) -> Address:
         """Where agents reach the proxy."""
         return parse_address(self.written.listen)
+
+    def fixed_changes(self, former: Settings) -> Iterator[str]:
+        """The keys that differ from `former` and that a running service cannot take over."""
+        before = {key: value for key, value, _ in former.origins()}
+        for key, value, _ in self.origins():
+            if value != before[key] and key not in RELOADED:
+                yield key
 
     def origins(self) -> Iterator[tuple[str, object, str]]:
         """Every setting as (key, value, where it came from): ``default`` or ``FILE:LINE``."""

@@ -7,12 +7,13 @@ import binascii
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 # A token is 256 random bits; 43 characters of URL-safe base64, so that it stands in a proxy URL without escapes.
 TOKEN_BYTES = 32
+AGENT = "agent"
 # Longer headers are no credential of ours: a name of 64 and a token of 43 characters need 150.
 MAX_HEADER = 1024
 
@@ -25,11 +26,23 @@ class Credential:
     digest: str
 
 
+class CommandToken(Protocol):
+    """A token made by command: the hex SHA-256 of it, and what it may do."""
+
+    @property
+    def digest(self) -> str:
+        """Hex SHA-256."""
+
+    @property
+    def role(self) -> str:
+        """`agent`, or what only the API knows: `viewer`, `approver`, `admin`."""
+
+
 class CommandTokens(Protocol):
     """Tokens made and hashes revoked by command: the state store's side, asked on every verification."""
 
-    def digests(self, name: str) -> Iterable[str]:
-        """Hex SHA-256 of the unexpired tokens minted for `name`."""
+    def tokens(self, name: str) -> Sequence[CommandToken]:
+        """The unexpired tokens minted for `name`, revoked ones among them."""
 
     def revoked(self, digest: str) -> bool:
         """Whether this hash was ever revoked; it then stays so, wherever else it stands."""
@@ -85,6 +98,13 @@ class Identity:
 
     def valid(self, credential: Credential) -> bool:
         """Whether a credential is known for its name and not revoked; every known hash is compared."""
-        known = [*self._configured.get(credential.name, ()), *self._commands.digests(credential.name)]
-        matches = [hmac.compare_digest(credential.digest, digest) for digest in known]
+        matches = [hmac.compare_digest(credential.digest, digest) for digest in self._digests(credential.name)]
         return any(matches) and not self._commands.revoked(credential.digest)
+
+    def credentialed(self, name: str) -> bool:
+        """Whether a principal still has any valid token."""
+        return any(not self._commands.revoked(digest) for digest in self._digests(name))
+
+    def _digests(self, name: str) -> list[str]:
+        minted = [token.digest for token in self._commands.tokens(name) if token.role == AGENT]
+        return [*self._configured.get(name, ()), *minted]

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from wsgiref.simple_server import WSGIServer
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, start_http_server
 
 from effectgate.boundary import Outcome
 from effectgate.policy.verdict import Verdict
@@ -15,14 +15,15 @@ from effectgate.setting_values import Address
 
 # What a label becomes that no configuration knows.
 OTHER = "other"
-# The kinds of upstream error that the proxy tells apart (boundary.Outcome.error); anything else counts as `other`.
-ERROR_KINDS = frozenset({"connect", "tls", "address", "timeout", "reset", "dns"})
 DECISION_BUCKETS = (0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.1, 1.0)
 LATENCY_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, that nobody asked for
+
+
 class Metrics:
-    """Every series of this installation, in a registry of its own."""
+    """Every series of this installation, in a registry of its own. It is the boundary's observer; `traffic` is the proxy's."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
@@ -41,23 +42,17 @@ class Metrics:
         self._requests = counter("requests", "Decisions.", "principal", "effect", "verdict", "reason_code")
         self._would_admit = counter("would_admit", "Refusals an effect would admit.", "principal", "effect", "risk")
         self._decision = histogram("decision_seconds", "From facts to verdict.", DECISION_BUCKETS)
-        self._latency = histogram("added_latency_seconds", "From a request's facts to its durable answer.")
         self._commit = histogram("receipt_commit_seconds", "How long a receipt waited to be durable.")
         self._receipts = counter("receipts", "Receipts made durable.")
-        self._bytes = counter("upstream_bytes", "Body bytes exchanged with origins.", "direction")
-        self._errors = counter("upstream_errors", "Allowed requests that failed at the origin.", "kind")
         self._remaining = gauge("grant_limit_remaining", "What is left of a limit.", "principal", "limit")
         self._expires = gauge("grant_expires_seconds", "Seconds until a grant expires.", "principal")
         self._reloads = counter("reload", "Reloads of packs, grants and settings.", "result")
         self._catalog = gauge("catalog_info", "The catalog in force.", "digest")
         self._pending = gauge("escalations_pending", "Escalations that wait for a person.")
-        self._open = gauge("open_connections", "Client connections.")
-        self._unauthenticated = counter("unauthenticated", "Connections and requests without a valid credential.")
         for result in ("ok", "error"):
             self._reloads.labels(result)
-        for direction in ("sent", "received"):
-            self._bytes.labels(direction)
         self._pending.set(0)
+        self.traffic = Traffic(registry)
 
     def configure(self, principals: Iterable[str], risks: Mapping[str, str], digest: str) -> None:
         """The label values that may appear: principals, effects with their risk words, the catalog's digest."""
@@ -65,10 +60,6 @@ class Metrics:
         self._risks = dict(risks)
         self._catalog.clear()
         self._catalog.labels(digest).set(1)
-
-    def watch_connections(self, count: Callable[[], int]) -> None:
-        """Where the number of open client connections is read from."""
-        self._open.set_function(count)
 
     def watch_expiry(self, expires: Mapping[str, datetime], now: Callable[[], datetime]) -> None:
         """Grants with an expiry, by principal; each is counted down at every scrape."""
@@ -85,21 +76,13 @@ class Metrics:
             effect = self._effect(proposal.effect)
             self._would_admit.labels(who, effect, self._risks.get(effect, "")).inc()
 
-    def answered(self, seconds: float) -> None:
-        """How long a request waited for its durable answer."""
-        self._latency.observe(seconds)
-
     def committed(self, seconds: float) -> None:
         """One receipt is durable, after so many seconds of waiting."""
         self._receipts.inc()
         self._commit.observe(seconds)
 
     def completed(self, principal: str, effect: str | None, outcome: Outcome) -> None:
-        """How an allowed request ended."""
-        self._bytes.labels("sent").inc(outcome.bytes_sent)
-        self._bytes.labels("received").inc(outcome.bytes_received)
-        if outcome.error:
-            self._errors.labels(outcome.error if outcome.error in ERROR_KINDS else OTHER).inc()
+        """Nothing: `Traffic` counts what went to origins."""
 
     def remaining(self, principal: str, left: Mapping[str, int]) -> None:
         """What is left of the limits of a grant, by name: `requests`, `upload_bytes`."""
@@ -107,17 +90,16 @@ class Metrics:
             for limit, amount in left.items():
                 self._remaining.labels(principal, limit).set(amount)
 
-    def unauthenticated(self) -> None:
-        """A connection or request was refused for want of a credential."""
-        self._unauthenticated.inc()
-
     def reloaded(self, ok: bool) -> None:
         """A reload was tried."""
         self._reloads.labels("ok" if ok else "error").inc()
 
     def serve(self, address: Address) -> WSGIServer:
-        """Serve `/metrics` on a port of its own, from a thread; close with `shutdown()`. Raises OSError if the port is taken."""
-        server, _ = start_http_server(address.port, address.host, self.registry)
+        """Serve `/metrics` on a port of its own, from a thread; close with `shutdown()`. Raises OSError naming the address."""
+        try:
+            server, _ = start_http_server(address.port, address.host, self.registry)
+        except OSError as error:
+            raise OSError(error.errno, f"{error.strerror}: {address}") from error
         return server
 
     def _principal(self, name: str) -> str:
@@ -127,6 +109,51 @@ class Metrics:
         if not effect:
             return ""
         return effect if effect in self._risks else OTHER
+
+
+class Traffic:
+    """What the proxy reports; the kinds come from closed lists in its code."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._latency = Histogram(
+            "effectgate_added_latency_seconds",
+            "From a request's head to its durable answer.",
+            buckets=LATENCY_BUCKETS,
+            registry=registry,
+        )
+        self._bytes = Counter(
+            "effectgate_upstream_bytes", "Body bytes exchanged with origins.", ["direction"], registry=registry
+        )
+        self._errors = Counter(
+            "effectgate_upstream_errors", "Allowed requests that failed at the origin.", ["kind"], registry=registry
+        )
+        self._unreceipted = Counter(
+            "effectgate_unreceipted", "Refusals that leave no receipt of their own.", ["kind"], registry=registry
+        )
+        self._open = Gauge("effectgate_open_connections", "Client connections.", registry=registry)
+        for direction in ("sent", "received"):
+            self._bytes.labels(direction)
+
+    def connections(self, count: int) -> None:
+        """How many client connections are open."""
+        self._open.set(count)
+
+    def unreceipted(self, kind: str) -> None:
+        """A refusal without a receipt: no credential, a head that is no request, too many connections."""
+        self._unreceipted.labels(kind).inc()
+
+    def upstream_error(self, kind: str) -> None:
+        """An allowed request got nowhere."""
+        self._errors.labels(kind).inc()
+
+    def upstream_bytes(self, sent: int, received: int) -> None:
+        """Body bytes of one allowed request, to and from its origin."""
+        self._bytes.labels("sent").inc(sent)
+        self._bytes.labels("received").inc(received)
+
+    def decided(self, seconds: float) -> None:
+        """How long the proxy took over one request, from its head to its answer."""
+        self._latency.observe(seconds)
 
 
 def _seconds_until(end: datetime, now: Callable[[], datetime]) -> float:

@@ -37,6 +37,11 @@ def _host_port(text: str) -> str:
     return str(parse_address(text))
 
 
+def _site_address(text: str) -> str:
+    """Port 443 where none is written."""
+    return _host_port(text if re.search(r":[0-9]+$", text) else f"{text}:443")
+
+
 def _listen_address(text: str) -> str:
     host = parse_address(text).host
     try:
@@ -100,6 +105,7 @@ def _one_worker(count: int) -> int:
 
 Listen = Annotated[str, AfterValidator(_listen_address)]
 HostPort = Annotated[str, AfterValidator(_host_port)]
+SiteAddress = Annotated[str, AfterValidator(_site_address)]
 StaticAnswer = Annotated[str, AfterValidator(_static_answer)]
 Network = Annotated[str, AfterValidator(_network)]
 Store = Annotated[str, AfterValidator(_store)]

@@ -14,8 +14,9 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -27,6 +28,7 @@ from live.wire import Door
 
 ROOT = Path(__file__).parents[2]
 READY_SECONDS = 20.0  # design.md section 7 says 8; the machine that tests may be busy with others
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 _NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -64,7 +66,7 @@ def effectgate(*arguments: str, stdin: str | None = None, cwd: Path = ROOT) -> s
 class Gate:
     """The files of one installation and the process that serves it."""
 
-    program: Sequence[str] = ("-m", "effectgate", "serve")
+    program: Sequence[str] = ("-m", "effectgate")
 
     def __init__(self, directory: Path, *, packs: Sequence[Path] = (ROOT / "effects",)) -> None:
         self.directory = directory
@@ -100,24 +102,25 @@ class Gate:
         """How `agent` reaches this proxy."""
         return Door(self.port, agent.name, agent.token, self.ca)
 
-    def start(self, *, ready: bool = True, **more: str) -> None:
-        """Start the process; with `ready` wait for /readyz."""
+    def start(self, **more: str) -> None:
+        """Start the process and wait for /readyz."""
         with (self.directory / "serve.log").open("ab") as log:
-            command = [sys.executable, *self.program, "--config", str(self.config)]
+            command = [sys.executable, *self.program, "serve", "--config", str(self.config)]
             self.process = subprocess.Popen(
                 command, cwd=self.directory, env=environment(**more), stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
-        if ready:
-            self.wait_ready()
+        self.wait_ready()
 
     def wait_ready(self) -> None:
         """Wait for /readyz; raises with the log if the process ends first or takes too long."""
-        deadline = time.monotonic() + READY_SECONDS
-        while self.status("/readyz") != 200:
-            ended = self.process is None or self.process.poll() is not None
-            if ended or time.monotonic() > deadline:
-                raise AssertionError(f"serve {'ended' if ended else 'is not ready'}:\n{self.log()[-4000:]}")
-            time.sleep(0.05)
+        wait(lambda: not self.running or self.status("/readyz") == 200, READY_SECONDS)
+        if self.status("/readyz") != 200:
+            raise AssertionError(f"serve {'is not ready' if self.running else 'ended'}:\n{self.log()[-4000:]}")
+
+    @property
+    def running(self) -> bool:
+        """Whether the process has been started and has not ended."""
+        return self.process is not None and self.process.poll() is None
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int | None:
         """End the process by its id; the exit status, None if it never ran."""
@@ -183,6 +186,16 @@ def _has_receipts(file: Path) -> bool:
         return store.execute("SELECT 1 FROM sqlite_master WHERE name = 'receipts'").fetchone() is not None
 
 
+def wait(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
+    """Whether `condition` came true within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
 def _free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
@@ -190,11 +203,11 @@ def _free_ports(count: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def serving(gate: Gate) -> Iterator[Gate]:
-    """Start `gate`, and stop it whatever happens."""
+def serving[G: Gate](gate: G, **more: str) -> Iterator[G]:
+    """Start `gate` with `more` in its environment, and stop it whatever happens."""
     try:
-        gate.start()
+        gate.start(**more)
         yield gate
     finally:
-        if gate.process is not None and gate.process.poll() is None:
+        if gate.running:
             gate.stop()

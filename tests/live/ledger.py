@@ -65,8 +65,10 @@ def _every_transport(pack: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def ledger_gate(directory: Path, agents: Sequence[Agent], pair: Pair, authority: Authority) -> Gate:
+def ledger_gate[G: Gate](
+    kind: type[G], directory: Path, agents: Sequence[Agent], pair: Pair, authority: Authority
+) -> G:
     """A gate, not yet started, whose agents may hold ledger effects."""
-    gate = Gate(directory, packs=[write_packs(directory)])
+    gate = kind(directory, packs=[write_packs(directory)])
     gate.configure(agents, network={"resolve": pair.answers, "upstream_ca": str(authority.pem)})
     return gate

@@ -15,6 +15,7 @@ from typing import Any
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
+from websockets.sync.client import ClientConnection, connect
 
 SECONDS = 10.0
 
@@ -71,6 +72,11 @@ class Door:
             connection.close()
             raise RefusedError(answer)
         return tls(connection, self.ca, sni or authority.rpartition(":")[0], alpn)
+
+
+def websocket_through(door: Door, host: str, path: str) -> ClientConnection:
+    """A websocket inside TLS inside a tunnel; the library only sees a connected socket, so it is told `ws:`."""
+    return connect(f"ws://{host}{path}", sock=door.secure(f"{host}:443"), proxy=None, open_timeout=SECONDS)
 
 
 class RefusedError(Exception):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -72,12 +71,3 @@ class Journal:
         """The requests so far, of one host or of all."""
         with self._lock:
             return [seen for seen in self._seen if host is None or seen.host == host]
-
-    def wait(self, condition: Callable[[], bool], seconds: float = 5.0) -> bool:
-        """Whether `condition` came true within `seconds`."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.01)
-        return True

@@ -330,5 +330,3 @@ def _kind(part: str) -> int:
 def decide(catalog: Catalog, grant: Grant, facts: RequestFacts) -> Answer:
     """The answer by brute force."""
     return Rules(catalog, grant, facts).answer()
-
-

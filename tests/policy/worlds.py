@@ -191,7 +191,9 @@ def described(catalog: Catalog, grant: Grant, facts: RequestFacts) -> str:
         lines.append(f"{effect_id} {made.risk.word}{' reserved' if made.reserved else ''} {list(made.hosts)}")
         lines += [f"    {_written(s)}" for s in made.shapes]
     for effect_id, entries in grant.entries.items():
-        lines.append(f"granted {effect_id} {[{n: [v.facts() for v in vs] for n, vs in e.where.items()} for e in entries]}")
+        lines.append(
+            f"granted {effect_id} {[{n: [v.facts() for v in vs] for n, vs in e.where.items()} for e in entries]}"
+        )
     return "\n".join(lines)
 
 

@@ -10,13 +10,13 @@ import sys
 
 import typer
 
-from effectgate.cli import settings
-from effectgate.cli.output import CommandError, complain
+from effectgate.cli import demo, denials, doctor, explain, grant, packs, receipts, run, serve, settings, token
+from effectgate.cli.output import USAGE, CommandError, complain
 from effectgate.policy.fault import FaultsError
 
 __all__ = ["main"]
 
-GROUPS = (settings,)
+GROUPS = (serve, run, demo, explain, packs, grant, token, denials, receipts, doctor, settings)
 
 
 def build() -> typer.Typer:
@@ -43,11 +43,28 @@ def main() -> None:
     except CommandError as error:
         code = complain(str(error), code=error.code)
     except typer.TyperException as error:
-        code = complain(f"{error.format_message()}; see `effectgate --help`")
+        code = _usage(error.format_message())
     except typer.Abort:
         code = 130
     except BrokenPipeError:
         # The reader went away (`| head`): nothing is left to say, and the interpreter must not try to flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
+    except Exception as error:
+        if not _for_people(error):
+            raise
+        code = complain(str(error))
     sys.exit(code)
+
+
+def _usage(message: str) -> int:
+    """A group named without its command answers with its help, anything else with one line."""
+    if message.startswith("Usage:"):
+        print(message, file=sys.stderr)
+        return USAGE
+    return complain(f"{message}; see `effectgate --help`")
+
+
+def _for_people(error: Exception) -> bool:
+    """Whether the message is meant to be read: those of the system, and our own errors, which name their fix."""
+    return isinstance(error, OSError) or type(error).__module__.startswith("effectgate.")

@@ -38,14 +38,25 @@ def print_json(value: object) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table for people; not cut to 80 columns where the output is no terminal."""
+    """A table for people; where the output is no terminal, plain and never cut to its width."""
+    lines = [[printable(str(cell)) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _print_rich(columns, lines)
+        return
+    widths = [max(map(len, column)) for column in zip(columns, *lines, strict=True)]
+    for line in (columns, *lines):
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _print_rich(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for row in rows:
-        table.add_row(*(printable(str(cell)) for cell in row))
-    Console(width=None if sys.stdout.isatty() else 400, markup=False, highlight=False, soft_wrap=True).print(table)
+    for line in lines:
+        table.add_row(*map(Text, line))
+    Console().print(table)
 
 
 def printable(text: str) -> str:

@@ -94,9 +94,7 @@ class Effect:
     tools: tuple[str, ...] = ()
     tool_params: Mapping[str, str] = field(default_factory=dict)  # parameter -> argument of the tool
     commands: tuple[str, ...] = ()
-    parameters: frozenset[str] = (
-        frozenset()
-    )  # what a `where` may name: bound by every shape as written, unset sites too
+    parameters: frozenset[str] | None = None  # what a `where` may name: bound by every shape as written; None: any name
     tenant: frozenset[str] = frozenset()  # what every grant entry must scope
     digest: str = ""
 

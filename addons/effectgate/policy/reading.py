@@ -82,7 +82,9 @@ class Readings:
                 if node == len(self.edges) and _escaped(walks, states):
                     return True
                 for label, folded, target in self.edges[node] if node < len(self.edges) else ():
-                    moved = tuple(w.step(s, folded if w.caseless else label) for w, s in zip(walks, states, strict=True))
+                    moved = tuple(
+                        w.step(s, folded if w.caseless else label) for w, s in zip(walks, states, strict=True)
+                    )
                     if moved[0] != DEAD and PASSED not in moved[1:] and (target, moved) not in seen:
                         seen.add((target, moved))
                         todo.append((target, moved))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from effectgate.policy.document import Document, KeyPath
@@ -45,15 +46,16 @@ def near(word: str, known: Iterable[str]) -> str:
 
 
 def read_table[T: Table](
-    model: type[T], document: Document, table: object, path: KeyPath = ()
+    model: type[T], document: Document, table: object, path: KeyPath = (), *, retry: bool = True
 ) -> tuple[T | None, list[Fault]]:
-    """The table as a value, and its faults. Keys at fault are left out in a second try, so that the rest is checked."""
+    """The table as a value, and its faults. With `retry`, keys at fault are left out in a second try."""
     try:
         return model.model_validate(table), []
     except ValidationError as error:
         details = error.errors(include_url=False)
     faults = [_fault(document, model, table, path, detail) for detail in details]
-    return _without(model, table, {str(detail["loc"][0]) for detail in details if detail["loc"]}), faults
+    keys = {str(detail["loc"][0]) for detail in details if detail["loc"]} if retry else set()
+    return _without(model, table, keys), faults
 
 
 def _without[T: Table](model: type[T], table: object, keys: set[str]) -> T | None:
@@ -90,7 +92,7 @@ def _words(model: type[Table], loc: KeyPath, detail: ErrorDetails) -> tuple[str,
     if kind == "extra_forbidden":
         return _unknown_key(str(loc[-1]), keys_at(model, loc[:-1]))
     if kind == "missing":
-        return f"the key {loc[-1]} is missing", f"add {loc[-1]}"
+        return f"the key {loc[-1]} is missing", f"add the key {loc[-1]}"
     if kind == "literal_error":
         return _not_one_of(given, context["expected"])
     if kind in _TYPES:
@@ -123,8 +125,12 @@ def keys_at(model: type[BaseModel], loc: KeyPath) -> tuple[str, ...]:
     place: object = model
     for part in loc:
         if isinstance(part, str) and isinstance(place, type) and issubclass(place, BaseModel):
-            place = _model_in(place.model_fields[part].annotation)
-    return tuple(place.model_fields) if isinstance(place, type) and issubclass(place, BaseModel) else ()
+            place = _model_in(_fields(place)[part].annotation)
+    return tuple(_fields(place)) if isinstance(place, type) and issubclass(place, BaseModel) else ()
+
+
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _model_in(annotation: Any) -> object:

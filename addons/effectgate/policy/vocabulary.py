@@ -54,6 +54,30 @@ OPERATIONS: tuple[str, ...] = (
 # An effect that reaches hosts must raise one of these: nothing else of the thirteen can open a connection.
 NETWORK_OPERATIONS: frozenset[str] = frozenset({"web_fetch", "git_push", "create_pr", "run_bash"})
 
+# Sink -> the operations that can produce it (design.md section 2). A shell can reach every sink, `web_fetch` those
+# behind an HTTP API; reading and searching produce none, except that what is read may be a secret.
+SINKS: dict[str, frozenset[str]] = {
+    "workspace_write": frozenset({"write_files", "edit_files", "run_bash"}),
+    "system_write": frozenset({"write_files", "edit_files", "run_bash"}),
+    "bash_exec": frozenset({"run_bash"}),
+    "http_egress": NETWORK_OPERATIONS | {"web_search", "manage_pods"},
+    "git_commit": frozenset({"git_commit", "run_bash"}),
+    "git_push": frozenset({"git_push", "create_pr", "run_bash"}),
+    "pr_comment_write": frozenset({"create_pr", "web_fetch", "run_bash"}),
+    "email_send": frozenset({"web_fetch", "run_bash"}),
+    "memory_persist": frozenset({"write_files", "edit_files", "web_fetch", "spawn_agent", "run_bash"}),
+    "agent_spawn": frozenset({"spawn_agent", "web_fetch", "run_bash"}),
+    "mcp_write": frozenset({"web_fetch", "run_bash"}),
+    "secret_read": frozenset({"read_files", "grep_search", "web_fetch", "manage_pods", "run_bash"}),
+    "cloud_mutation": frozenset({"manage_pods", "web_fetch", "run_bash"}),
+    "proposed_table_write": frozenset({"web_fetch", "run_bash"}),
+    "verified_table_write": frozenset({"web_fetch", "run_bash"}),
+    "search_index_write": frozenset({"web_fetch", "run_bash"}),
+    "cache_write": frozenset({"write_files", "web_fetch", "run_bash"}),
+    "ticket_write": frozenset({"create_pr", "web_fetch", "run_bash"}),
+    "audit_log_append": frozenset({"write_files", "edit_files", "web_fetch", "run_bash"}),
+}
+
 
 class Decision(StrEnum):
     """The three verdicts."""

@@ -1,1 +1,1 @@
-"""The mitmproxy plane: flow -> facts, answer -> response, the address guard."""
+"""The proxy room: flow to facts, answer to response, and the guard on addresses. The only user of mitmproxy (design.md section 10)."""

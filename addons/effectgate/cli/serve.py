@@ -1,0 +1,69 @@
+"""`effectgate serve` and `effectgate setup`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from effectgate.cli.output import ConfigOption, JsonOption, print_json
+
+if TYPE_CHECKING:
+    from effectgate.app.first_run import FirstRun
+    from effectgate.app.service import Service
+    from effectgate.config import Settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command("serve")(serve)
+    app.command("setup")(setup)
+
+
+def serve(
+    config: ConfigOption = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Make a demo agent where there is no grants file.")] = False,
+) -> None:
+    """Run the proxy, the API and the metrics until SIGTERM; SIGHUP or a changed file reloads."""
+    from effectgate.app.first_run import prepare
+    from effectgate.app.logs import configure_logs
+    from effectgate.app.service import serve as run
+    from effectgate.config import load_settings
+
+    configure_logs()
+    first = prepare(load_settings(config)) if demo else None
+
+    def ready(service: Service) -> None:
+        _announce(service.loaded.settings, first)
+
+    run(config, ready)
+
+
+def setup(config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Make what a first start needs: keys, the CA, and a demo agent where there is no grants file."""
+    from effectgate.app.first_run import make_keys, prepare
+    from effectgate.config import load_settings
+
+    settings = load_settings(config)
+    first = prepare(settings)
+    make_keys(settings)
+    if as_json:
+        print_json({"ca": settings.certs / "ca.pem", "demo_url": first.url_file, "made": first.made})
+    else:
+        _announce(settings, first)
+
+
+def _announce(settings: Settings, first: FirstRun | None) -> None:
+    """The proxy URL (its token only at the first start), the CA, and three lines to paste."""
+    ca, listen = settings.certs / "ca.pem", settings.listen
+    print(f"proxy    http://{listen}", flush=True)
+    print(f"CA       {ca}")
+    url_file = first.url_file if first is not None else None
+    url = f"$(cat {url_file})" if url_file is not None else f"http://NAME:TOKEN@{listen}"
+    if first is not None and first.made and url_file is not None:
+        print(f"agent    {url_file.read_text().strip()}")
+    elif url_file is not None:
+        print(f"agent    its URL lies in {url_file}")
+    print("paste    export HTTPS_PROXY=" + f'"{url}" HTTP_PROXY="{url}"')
+    print(f"         export SSL_CERT_FILE={ca} CURL_CA_BUNDLE={ca} REQUESTS_CA_BUNDLE={ca} NODE_EXTRA_CA_CERTS={ca}")
+    print("         curl -sS https://pypi.org/simple/pip/ | head -n 5", flush=True)

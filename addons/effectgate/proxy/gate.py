@@ -1,0 +1,33 @@
+"""The gate: the addons that decide, in the order they are asked, around one set of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from effectgate.boundary import Boundary
+from effectgate.proxy import origin_side
+from effectgate.proxy.completion import Completion
+from effectgate.proxy.doorway import Doorway
+from effectgate.proxy.observer import Observer
+from effectgate.proxy.session import Authenticate, Sessions
+from effectgate.proxy.settings import ProxySettings
+from effectgate.proxy.tunnel import Tunnel
+from effectgate.proxy.upstream import Upstream
+from effectgate.proxy.verdicts import Local, Verdicts
+
+
+class Gate:
+    """Everything that mitmproxy asks. The same in our own program and under `mitmdump -s addons/egress.py`."""
+
+    def __init__(
+        self, settings: ProxySettings, boundary: Boundary, authenticate: Authenticate, local: Local,
+        ports: Callable[[], frozenset[int]], observer: Observer,
+    ) -> None:  # fmt: skip
+        origin_side.install()
+        self.sessions = Sessions(authenticate, boundary.admitted)
+        self.completion = Completion(self.sessions, boundary, observer)
+        self.upstream = Upstream(self.sessions, settings.handshake_seconds)
+        doorway = Doorway(self.sessions, boundary, settings, ports, observer)
+        verdicts = Verdicts(self.sessions, boundary, doorway, self.completion, local, settings)
+        tunnel = Tunnel(self.sessions, settings.first_bytes_seconds)
+        self.addons: tuple[object, ...] = (doorway, tunnel, verdicts, self.upstream, self.completion)

@@ -1,0 +1,174 @@
+"""The event loop's guard on addresses: resolve once, vet every answer, dial only what was vetted.
+
+Pinning in the loop keeps the host name for SNI, verification and connection reuse; mitmproxy's own way (rewriting
+`server.address`) loses all three. uvloop resolves and connects in C and would pass the guard by: never use it here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from effectgate.proxy.address import AddressPolicy, vet, vet_all
+from effectgate.proxy.failure import DialError
+from effectgate.proxy.settings import Endpoint, ProxySettings
+
+AddressInfo = tuple[Any, Any, int, str, Any]
+Resolve = Callable[..., Sequence[AddressInfo]]
+
+# Answers beyond these are not tried: each costs a connect timeout.
+ANSWERS = 4
+
+_own_traffic: ContextVar[bool] = ContextVar("own_traffic", default=False)
+
+
+@contextmanager
+def own_traffic() -> Iterator[None]:
+    """Connections opened inside are Effectgate's own (its store, its canary) and are not vetted."""
+    token = _own_traffic.set(True)
+    try:
+        yield
+    finally:
+        _own_traffic.reset(token)
+
+
+class VettedAddress(tuple[Any, ...]):
+    """A socket address that passed the guard, with the seconds that connecting to it may take."""
+
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AddressGuard:
+    """What the loop needs to vet: policy, static answers, and a resolver that tests may replace."""
+
+    policy: AddressPolicy
+    static: dict[Endpoint, Endpoint] = field(default_factory=dict)
+    private: frozenset[Endpoint] = frozenset()
+    resolve: Resolve = socket.getaddrinfo
+    resolve_seconds: float = 5.0
+    connect_seconds: float = 10.0
+    everywhere: frozenset[int] = frozenset()  # ports that a listener of ours has on every local address
+
+    @classmethod
+    def of(
+        cls, settings: ProxySettings, own: frozenset[Endpoint], resolve: Resolve = socket.getaddrinfo
+    ) -> AddressGuard:
+        """The guard for these settings; `own` are our listeners' (address, port) pairs."""
+        return cls(
+            policy=AddressPolicy(settings.allow_private, own | settings.own),
+            static=dict(settings.resolve),
+            private=settings.private,
+            resolve=resolve,
+            resolve_seconds=settings.resolve_seconds,
+            connect_seconds=settings.connect_seconds,
+            everywhere=frozenset(port for host, port in own | settings.own if host in ("0.0.0.0", "::", "")),
+        )
+
+
+# What a loop does before a guard is set: nothing is resolved and nothing is dialled.
+_SHUT = AddressGuard(AddressPolicy(), resolve=lambda *_a, **_k: [])
+
+
+class GuardedLoop(asyncio.SelectorEventLoop):
+    """A selector loop whose every outgoing connection passes `guard`. Pass it to `asyncio.Runner(loop_factory=...)`."""
+
+    guard: AddressGuard = _SHUT
+    _resolvers: ThreadPoolExecutor | None = None
+
+    async def getaddrinfo(
+        self, host: Any, port: Any, *, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
+    ) -> list[AddressInfo]:
+        """Resolve once and vet every answer; raises DialError where one is refused (`address`) or none came (`resolve`)."""
+        if _own_traffic.get():
+            return [*await super().getaddrinfo(host, port, family=family, type=type, proto=proto, flags=flags)]
+        endpoint = (str(host), int(port))
+        if (static := self.guard.static.get(endpoint)) is not None:
+            infos = _literal_info(static, type, proto)
+            refuse_own(static, self.guard.policy)
+        else:
+            infos = await self._lookup(endpoint, family, type, proto, flags)
+            if why := vet_all(
+                (info[4][0] for info in infos), endpoint[1], self.guard.policy, private=self._private(endpoint)
+            ):
+                raise DialError("address", f"{endpoint[0]} resolves to {why}")
+        return [self._vetted(info, len(infos)) for info in infos[:ANSWERS]]
+
+    async def sock_connect(self, sock: socket.socket, address: Any) -> None:
+        """Dial a vetted address, or vet a literal first; raises DialError (`address`, `timeout`) or OSError."""
+        if not _own_traffic.get() and sock.family in (socket.AF_INET, socket.AF_INET6):
+            address = address if isinstance(address, VettedAddress) else self._vet_literal(address)
+            if address[1] in self.guard.everywhere and is_local(address[0], sock.family):
+                raise DialError("address", "the destination is an address of Effectgate itself")
+            try:
+                async with asyncio.timeout(address.seconds):
+                    return await super().sock_connect(sock, tuple(address))
+            except TimeoutError:
+                raise DialError("timeout", "connecting took too long") from None
+        return await super().sock_connect(sock, address)
+
+    def close(self) -> None:
+        """Close the loop and its resolver threads."""
+        if self._resolvers is not None:
+            self._resolvers.shutdown(wait=False)
+        super().close()
+
+    async def _lookup(self, endpoint: Endpoint, family: int, kind: int, proto: int, flags: int) -> list[AddressInfo]:
+        # Threads of their own: lookups that hang must not starve the default executor.
+        self._resolvers = self._resolvers or ThreadPoolExecutor(16, "resolve")
+        call = self.run_in_executor(self._resolvers, self.guard.resolve, *endpoint, family, kind, proto, flags)
+        try:
+            infos = await asyncio.wait_for(call, self.guard.resolve_seconds)
+        except TimeoutError:
+            raise DialError("resolve", f"looking up {endpoint[0]} took too long") from None
+        except (OSError, UnicodeError):
+            infos = ()
+        if not infos:
+            raise DialError("resolve", f"{endpoint[0]} has no address")
+        return list(infos)
+
+    def _private(self, endpoint: Endpoint) -> bool:
+        return endpoint in self.guard.private
+
+    def _vetted(self, info: AddressInfo, count: int) -> AddressInfo:
+        address = VettedAddress(info[4])
+        address.seconds = max(self.guard.connect_seconds / min(count, ANSWERS), min(3.0, self.guard.connect_seconds))
+        return (*info[:4], address)
+
+    def _vet_literal(self, address: Any) -> VettedAddress:
+        endpoint = (str(address[0]), int(address[1]))
+        if (static := self.guard.static.get(endpoint)) is not None:
+            refuse_own(static, self.guard.policy)
+            endpoint = static
+        elif why := vet(*endpoint, self.guard.policy, private=self._private(endpoint)):
+            raise DialError("address", f"{endpoint[0]} is {why}")
+        vetted = VettedAddress(endpoint)
+        vetted.seconds = self.guard.connect_seconds
+        return vetted
+
+
+def is_local(host: str, family: int) -> bool:
+    """Whether this is an address of this machine: only those can be bound."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((host, 0))
+        except OSError:
+            return False
+    return True
+
+
+def refuse_own(endpoint: Endpoint, policy: AddressPolicy) -> None:
+    """Raise DialError if a static answer points back at one of our own listeners."""
+    if endpoint in policy.own:
+        raise DialError("address", "the static answer is an address of Effectgate itself")
+
+
+def _literal_info(endpoint: Endpoint, kind: int, proto: int) -> list[AddressInfo]:
+    family = socket.AF_INET6 if ":" in endpoint[0] else socket.AF_INET
+    return [(family, socket.SocketKind(kind or socket.SOCK_STREAM), proto, "", endpoint)]

@@ -1,0 +1,109 @@
+"""One client connection: who it speaks for, where its tunnel leads, and what it has leave for right now."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mitmproxy.connection import Client, Server
+
+from effectgate.boundary import Caller
+from effectgate.proxy.settings import Endpoint
+from effectgate.proxy.ticket import Ticket
+
+
+class Authenticate(Protocol):
+    """Credential to caller; called on every request, so it must be cheap and must not block."""
+
+    def __call__(self, proxy_authorization: str, /) -> Caller | None:
+        """The caller whose credential this Proxy-Authorization value bears, or None. Compares in constant time."""
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """`credential` is the Proxy-Authorization value of the CONNECT, kept so that revocation bites on open tunnels."""
+
+    client: Client
+    tunnel: Endpoint | None = None
+    credential: str = ""
+    fault: str = ""  # why every request in this tunnel is refused, such as a foreign SNI
+    spoken: bool = False  # the tunnel has begun to speak TLS or HTTP
+    tickets: set[Ticket] = field(default_factory=set)
+    late: set[Endpoint | None] = field(default_factory=set)  # origins whose handshake took too long
+
+    def credentials(self) -> set[str]:
+        """Every credential that something open on this connection relies on."""
+        return {self.credential, *(ticket.credential for ticket in self.tickets)} - {""}
+
+    def may_dial(self, server: Server) -> bool:
+        """Whether some request in flight has leave for exactly this endpoint."""
+        return any(ticket.endpoint == server.address and not ticket.closed for ticket in self.tickets)
+
+
+class Sessions:
+    """All client connections by mitmproxy's connection id, and the way to end one."""
+
+    def __init__(self, authenticate: Authenticate, admitted: Callable[[str], bool]) -> None:
+        self._open: dict[str, Session] = {}
+        self._authenticate = authenticate
+        self._admitted = admitted
+        self.disconnect: Callable[[Client], None] = lambda client: None
+        self.closed = ""  # why nobody may go anywhere, such as an option that lets traffic past the gate
+        self.in_flight: Counter[str] = Counter()  # open tickets by principal
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(tuple(self._open.values()))
+
+    def open(self, client: Client) -> Session:
+        """Begin a session for a new connection."""
+        session = self._open[client.id] = Session(client)
+        return session
+
+    def of(self, client: Client) -> Session:
+        """The session of a connection; raises KeyError once it is closed."""
+        return self._open[client.id]
+
+    def find(self, client: Client) -> Session | None:
+        """The session of a connection, if it is still open."""
+        return self._open.get(client.id)
+
+    def close(self, client: Client) -> Session | None:
+        """Forget a session; None if it was never opened."""
+        return self._open.pop(client.id, None)
+
+    def identify(self, client: Client, credential: str) -> Caller | None:
+        """The caller behind a credential, marked with the connection it came over."""
+        caller = self._authenticate(credential) if credential else None
+        return dataclasses.replace(caller, session_id=client.id) if caller else None
+
+    def recheck(self) -> int:
+        """End every connection that relies on a credential or a grant that is no longer good; returns how many."""
+        stale = [session for session in self if not all(map(self._good, session.credentials()))]
+        for session in stale:
+            self.disconnect(session.client)
+        return len(stale)
+
+    def admit(self, client: Client, ticket: Ticket) -> bool:
+        """Count a ticket as open; false if its connection has gone meanwhile."""
+        self.in_flight[ticket.caller.principal] += 1
+        session = self._open.get(client.id)
+        if session is not None:
+            session.tickets.add(ticket)
+        return session is not None
+
+    def release(self, client: Client, ticket: Ticket) -> None:
+        """Count a ticket as closed."""
+        self.in_flight[ticket.caller.principal] -= 1
+        self.in_flight += Counter()  # drops the zeros
+        if (session := self._open.get(client.id)) is not None:
+            session.tickets.discard(ticket)
+
+    def _good(self, credential: str) -> bool:
+        caller = self._authenticate(credential)
+        return caller is not None and self._admitted(caller.principal)

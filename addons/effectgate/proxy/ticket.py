@@ -1,0 +1,88 @@
+"""Leave to reach one destination for one request, and the account of how it was used."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from mitmproxy import http
+
+from effectgate.boundary import Answer, Caller, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """What was decided about. A request that differs from it in any part is not the one that was allowed."""
+
+    method: bytes
+    scheme: bytes
+    host: str
+    port: int
+    path: bytes
+
+    @classmethod
+    def of(cls, request: http.Request) -> Destination:
+        """The destination of a request as it would be forwarded now."""
+        data = request.data
+        return cls(data.method, data.scheme, data.host, data.port, data.path)
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts and hashes a body while it streams."""
+
+    size: int = 0
+    digest: Any = field(default_factory=hashlib.sha256)
+
+    def __call__(self, chunk: bytes) -> bytes:
+        """Take note of a chunk and pass it on unchanged."""
+        self.size += len(chunk)
+        self.digest.update(chunk)
+        return chunk
+
+    @property
+    def sha256(self) -> str:
+        """Hex digest of what has passed, or the empty string where nothing has."""
+        return self.digest.hexdigest() if self.size else ""
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """Made only from a durable ALLOW; `closed` once its completion has been handed to the boundary."""
+
+    caller: Caller
+    credential: str  # the Proxy-Authorization value that it was given for
+    answer: Answer
+    destination: Destination
+    websocket: bool = False
+    sent: Meter = field(default_factory=Meter)
+    received: Meter = field(default_factory=Meter)
+    started: float = field(default_factory=time.monotonic)
+    status: int = 0
+    error: str = ""
+    closed: bool = False
+
+    @property
+    def endpoint(self) -> tuple[str, int]:
+        """The host and port that may be dialled for it."""
+        return self.destination.host, self.destination.port
+
+    def covers(self, request: http.Request) -> bool:
+        """Whether this request is the one that was decided about."""
+        return self.destination == Destination.of(request)
+
+    def outcome(self, *, aborted: bool) -> Outcome:
+        """The account as it stands."""
+        return Outcome(
+            success=bool(self.status) and not aborted and not self.error,
+            status=self.status,
+            bytes_sent=self.sent.size,
+            bytes_received=self.received.size,
+            duration_ms=int((time.monotonic() - self.started) * 1000),
+            aborted=aborted,
+            error=self.error,
+            request_sha256=self.sent.sha256,
+            response_sha256=self.received.sha256,
+        )

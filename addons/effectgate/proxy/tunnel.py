@@ -1,0 +1,116 @@
+"""What may flow in a connection: HTTP to the proxy, and TLS or HTTP in a tunnel. Nothing else gets a layer."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from mitmproxy import http
+from mitmproxy.net.tls import starts_like_tls_record
+from mitmproxy.proxy.commands import CloseConnection
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.events import Event, Start
+from mitmproxy.proxy.layer import CommandGenerator, Layer, NextLayer
+from mitmproxy.proxy.layers import ClientTLSLayer, ServerTLSLayer, modes
+from mitmproxy.proxy.layers.http import HTTPMode
+from mitmproxy.proxy.layers.tls import HTTP1_ALPNS, HTTP2_ALPN
+from mitmproxy.tls import ClientHelloData
+
+from effectgate.policy.authority import parse_authority
+from effectgate.policy.facts import EnvelopeError
+from effectgate.proxy.session import Session, Sessions
+from effectgate.proxy.stream import GatedStream
+from effectgate.proxy.wire import GatedHttpLayer
+
+_REQUEST_LINE = re.compile(rb"[A-Za-z][A-Za-z_-]{0,31} [^\r\n]+ HTTP/[0-9.]+\r?\n")
+_REQUEST_LINE_BEGINNING = re.compile(rb"[A-Za-z][A-Za-z_-]{0,31}(?: [^\r\n]*\r?)?")
+_ALPNS = (None, b"", HTTP2_ALPN, *HTTP1_ALPNS)
+
+
+class Tunnel:
+    """The hooks http_connected, next_layer and tls_clienthello."""
+
+    name = "effectgate-tunnel"
+
+    def __init__(self, sessions: Sessions, first_bytes_seconds: float) -> None:
+        self._sessions = sessions
+        self._seconds = first_bytes_seconds
+
+    def http_connected(self, flow: http.HTTPFlow) -> None:
+        """Give the tunnel a moment to speak; in SSH and SMTP the server would speak first, and there is none yet."""
+        session = self._sessions.of(flow.client_conn)
+        asyncio.get_running_loop().call_later(self._seconds, self._must_have_spoken, session)
+
+    def next_layer(self, data: NextLayer) -> None:
+        """Choose the next layer, or close: leaving it to mitmproxy would admit DNS and others."""
+        context = data.context
+        choice = _choose(context, data.data_client())
+        if choice == "close":
+            data.layer = Closed(context)
+        elif choice != "wait":
+            self._sessions.of(context.client).spoken |= choice != "proxy"
+            data.layer = _make(choice, context)
+
+    def tls_clienthello(self, data: ClientHelloData) -> None:
+        """Hold the SNI against the CONNECT target; a difference refuses every request inside, where the client sees it."""
+        data.establish_server_tls_first = data.ignore_connection = False
+        session = self._sessions.of(data.context.client)
+        session.fault = sni_fault(session, data.client_hello.sni)
+
+    def _must_have_spoken(self, session: Session) -> None:
+        if not session.spoken:
+            self._sessions.disconnect(session.client)
+
+
+def sni_fault(session: Session, sni: str | None) -> str:
+    """Why this SNI does not fit the tunnel, or the empty string. Only an IP literal needs none (RFC 6066 section 3)."""
+    assert session.tunnel is not None
+    host, port = session.tunnel
+    if not sni:
+        return "" if _is_literal(host) else f"The TLS handshake names no host (SNI); CONNECT named {host}."
+    try:
+        same = parse_authority(sni, port).host == host
+    except EnvelopeError:
+        same = False
+    return "" if same else f"The TLS handshake names another host (SNI) than CONNECT, which named {host}."
+
+
+def _is_literal(host: str) -> bool:
+    return ":" in host or host.rpartition(".")[2].isdigit()
+
+
+def _choose(context: Context, data: bytes) -> str:
+    stack = tuple(map(type, context.layers))
+    if stack == (modes.HttpProxy,):
+        return "proxy" if data else "wait"
+    if stack == (modes.HttpProxy, GatedHttpLayer, GatedStream):
+        return first_bytes(data)
+    if stack == (modes.HttpProxy, GatedHttpLayer, GatedStream, ServerTLSLayer, ClientTLSLayer):
+        return "http" if context.client.alpn in _ALPNS else "close"
+    return "close"
+
+
+def first_bytes(data: bytes) -> str:
+    """What the first bytes of a tunnel are: `tls`, `http`, `wait` for more, or `close`."""
+    if starts_like_tls_record(data):
+        return "tls"
+    if _REQUEST_LINE.match(data):
+        return "http"
+    undecided = len(data) < 3 and b"\x16\x03".startswith(data)
+    return "wait" if undecided or _REQUEST_LINE_BEGINNING.fullmatch(data) else "close"
+
+
+def _make(choice: str, context: Context) -> Layer:
+    if choice == "tls":
+        server_tls = ServerTLSLayer(context)
+        server_tls.child_layer = ClientTLSLayer(context)
+        return server_tls
+    return GatedHttpLayer(context, HTTPMode.regular if choice == "proxy" else HTTPMode.transparent)
+
+
+class Closed(Layer):
+    """Takes whatever comes, and closes."""
+
+    def _handle_event(self, event: Event) -> CommandGenerator[None]:
+        if isinstance(event, Start):
+            yield CloseConnection(self.context.client)

@@ -1,0 +1,51 @@
+"""The last choke before a connection leaves, and the watch on its handshake."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from mitmproxy.connection import Client, Server
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+from mitmproxy.tls import TlsData
+
+from effectgate.proxy.session import Sessions
+
+
+class Upstream:
+    """The hooks server_connect, server_connected and tls_start_server."""
+
+    name = "effectgate-upstream"
+
+    def __init__(self, sessions: Sessions, handshake_seconds: float) -> None:
+        self._sessions = sessions
+        self._seconds = handshake_seconds
+        self.hang_up: Callable[[Client, Server], None] = lambda client, server: None
+
+    def server_connect(self, data: ServerConnectionHookData) -> None:
+        """Refuse every connection that no request in flight has leave for; verify origins by the name that was decided on."""
+        server = data.server
+        if self._sessions.closed or server.transport_protocol != "tcp" or server.via is not None:
+            server.error = "the gate lets nothing of this kind through"
+            return
+        if not self._sessions.of(data.client).may_dial(server):
+            server.error = "no request has leave for this connection"
+            return
+        assert server.address is not None
+        server.sni = server.address[0]
+
+    def server_connected(self, data: ServerConnectionHookData) -> None:
+        """Give the origin a limited time for its TLS handshake; mitmproxy would wait ten minutes."""
+        if data.server.tls:
+            asyncio.get_running_loop().call_later(self._seconds, self._must_have_agreed, data)
+
+    def tls_start_server(self, data: TlsData) -> None:
+        """Offer the origin the protocol that this client speaks, so that nothing has to be translated where both can agree."""
+        client = data.context.client
+        data.conn.alpn_offers = (b"h2", b"http/1.1") if client.alpn == b"h2" else (b"http/1.1",)
+
+    def _must_have_agreed(self, data: ServerConnectionHookData) -> None:
+        session = self._sessions.find(data.client)
+        if session is not None and data.server.connected and not data.server.tls_established:
+            session.late.add(data.server.address)
+            self.hang_up(data.client, data.server)

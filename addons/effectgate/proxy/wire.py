@@ -1,0 +1,175 @@
+"""Stricter reading of what clients send than mitmproxy's own, and the HTTP layer that puts it in.
+
+Where mitmproxy answers a head it cannot read by itself, without a hook, these ask the gate, so that the refusal is counted,
+receipted where the connection has a principal, and worded like every other.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from h2.events import Event as Http2Event
+from h2.events import RequestReceived
+from mitmproxy import http
+from mitmproxy.connection import Client
+from mitmproxy.net.http import http1
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.commands import StartHook
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
+from mitmproxy.proxy.layers.http._base import ReceiveHttp
+from mitmproxy.proxy.layers.http._events import RequestHeaders
+from mitmproxy.proxy.layers.http._http1 import Http1Server, make_body_reader
+from mitmproxy.proxy.layers.http._http2 import Http2Server
+
+HEADER_BYTES = 64 * 1024
+# h2 closes the whole connection at its own limit; ours answers one stream, so h2's is put well above it.
+HTTP2_HEADER_BYTES = 4 * HEADER_BYTES
+
+_BLANK = re.compile(rb"(?:\r\n)+")
+# RFC 9112 section 2.2 and RFC 9110 section 5.5: a bare CR, a bare LF, NUL and other controls end or split a line for some
+# recipients and not for others; a folded line (RFC 9112 section 5.2) likewise.
+_AMBIGUOUS = re.compile(
+    rb"(?P<lf>(?<!\r)\n)|(?P<cr>\r(?!\n))|(?P<control>[\x00-\x08\x0b\x0c\x0e-\x1f\x7f])|(?P<fold>\r\n[ \t])"
+)
+_WHAT = {
+    "lf": "a line end without CR",
+    "cr": "a CR without LF",
+    "control": "a control character",
+    "fold": "a folded line",
+}
+
+
+class HeadError(ValueError):
+    """The peer sent a head that is refused with `status`; the message is a sentence for it."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+@dataclass(eq=False)
+class Malformed:
+    """A request head that could not become a request. `response` is what the gate makes of it."""
+
+    client: Client
+    status: int
+    reason: str
+    response: http.Response | None = None
+
+
+@dataclass
+class EffectgateMalformedHook(StartHook):
+    """Asks the gate what to answer to a head that is no request."""
+
+    data: Malformed
+
+
+class StrictHttp1Server(Http1Server):
+    """Http1Server that refuses heads which two readers could take for different requests, and heads without end."""
+
+    def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
+        """Read one head, looked at as bytes before it is parsed."""
+        if not isinstance(event, events.DataReceived):
+            return (yield from super().read_headers(event))
+        try:
+            request = self._next_request()
+        except HeadError as error:
+            return (yield from self._refuse(error))
+        if request is not None:
+            self.request = request
+            size = http1.expected_http_body_size(request)
+            yield ReceiveHttp(RequestHeaders(self.stream_id, request, size == 0))
+            self.body_reader = make_body_reader(size)
+            self.state = self.read_body
+            yield from self.state(event)
+        return None
+
+    def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """As in the base class, without its crash on trailers: RFC 9110 section 6.5.1 lets a recipient drop them."""
+        try:
+            yield from super().read_body(event)
+        except NotImplementedError:
+            yield ReceiveHttp(self.ReceiveEndOfMessage(self.stream_id))
+            yield from self.mark_done(request=True)
+
+    def _next_request(self) -> http.Request | None:
+        data = bytes(self.buf)
+        if blank := _BLANK.match(data):
+            self.buf.maybe_extract_at_most(blank.end())
+        check_head(data[blank.end() if blank else 0 :])
+        lines = self.buf.maybe_extract_lines()
+        return parse_head([bytes(line) for line in lines]) if lines else None
+
+    def _refuse(self, error: HeadError) -> layer.CommandGenerator[None]:
+        malformed = Malformed(self.context.client, error.status, str(error))
+        self.state = self.done
+        yield EffectgateMalformedHook(malformed)
+        if malformed.response is not None:
+            malformed.response.headers["connection"] = "close"
+            yield commands.SendData(self.conn, http1.assemble_response(malformed.response))
+        yield commands.CloseConnection(self.conn)
+
+
+def check_head(data: bytes) -> None:
+    """Raise HeadError if this beginning of a request, which may be incomplete, cannot be read in one way only."""
+    end = data.find(b"\r\n\r\n")
+    head = data[: end + 4] if end >= 0 else data.rstrip(b"\r")
+    if len(head) > HEADER_BYTES:
+        raise HeadError(431, f"The request head is larger than {HEADER_BYTES} bytes.")
+    if (ambiguous := _AMBIGUOUS.search(head)) is not None:
+        raise HeadError(400, f"The request head has {_WHAT[str(ambiguous.lastgroup)]}.")
+
+
+def parse_head(lines: list[bytes]) -> http.Request:
+    """The request of a complete head; raises HeadError."""
+    try:
+        request = http1.read_request_head(lines)
+        http1.expected_http_body_size(request)
+    except ValueError:
+        raise HeadError(400, "The request head is not valid HTTP/1.1.") from None
+    if request.data.http_version not in (b"HTTP/1.1", b"HTTP/1.0"):
+        raise HeadError(400, "The HTTP version is neither 1.1 nor 1.0.")
+    return request
+
+
+class RoomyHttp2Server(Http2Server):
+    """Http2Server that lets the gate answer oversized heads stream by stream."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.h2_conn.decoder.max_header_list_size = HTTP2_HEADER_BYTES
+        self.h2_conn.local_settings.max_header_list_size = HTTP2_HEADER_BYTES
+        self.h2_conn.local_settings.acknowledge()
+
+    def handle_h2_event(self, event: Http2Event) -> layer.CommandGenerator[bool]:
+        """As in the base class; an unreadable request is counted before the connection ends."""
+        closed = yield from super().handle_h2_event(event)
+        if closed and isinstance(event, RequestReceived):
+            yield EffectgateMalformedHook(
+                Malformed(self.context.client, 400, "The HTTP/2 request pseudo-headers are not valid.")
+            )
+        return closed
+
+
+class GatedHttpLayer(HttpLayer):
+    """An HttpLayer whose client side is strict and whose streams ask the gate."""
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, events.Start):
+            server = RoomyHttp2Server if self.context.client.alpn == b"h2" else StrictHttp1Server
+            self.connections[self.context.client] = server(self.context.fork())
+        yield from super()._handle_event(event)
+
+    def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
+        """As in the base class, with our stream."""
+        from effectgate.proxy.stream import GatedStream
+
+        self.streams[stream_id] = GatedStream(self.context.fork(), stream_id)
+        yield from self.event_to_child(self.streams[stream_id], events.Start())
+
+    @property
+    def in_tunnel(self) -> bool:
+        """Whether this layer reads what came after a CONNECT."""
+        return self.mode is HTTPMode.transparent

@@ -1,0 +1,118 @@
+"""The SQLite file under `state:`: its schema, its modes, and how it is opened for writing and for reading (design.md sections 5 and 6)."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from effectgate.receipts.store import StateModeError, StoreError
+
+FILE_NAME: Final = "receipts.db"
+SCHEMA_VERSION: Final = 1
+
+# design.md section 5: below this every request is refused; a start wants STATE_SPACE.
+FREE_FLOOR: Final = 1024 * 1024
+STATE_SPACE: Final = 32 * 1024 * 1024
+
+# `receipts` holds each receipt once, as the canonical JSON that the chain hashes. The other tables are not part of the evidence.
+SCHEMA: Final = """
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS receipts(seq INTEGER PRIMARY KEY, body TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS heads(writer TEXT PRIMARY KEY, head TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tokens(
+  hash TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, created TEXT NOT NULL, expires TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS revoked(hash TEXT PRIMARY KEY, revoked TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS changes(what TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS limits(
+  principal TEXT, name TEXT, window INTEGER NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (principal, name)
+) WITHOUT ROWID;
+INSERT OR IGNORE INTO changes VALUES ('tokens', 0);
+PRAGMA user_version = 1;
+COMMIT;
+"""
+
+
+def open_for_writing(path: Path, *, busy_seconds: float) -> sqlite3.Connection:
+    """The store file, made 0600 in a 0700 directory where it is missing; WAL, durable at every commit. Raises StoreError."""
+    private_directory(path.parent)
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        sync_directory(path.parent)
+    except OSError as fault:
+        raise StoreError(f"{path} cannot be written: {fault.strerror}; mend the file or its directory") from fault
+    try:
+        connection = sqlite3.connect(
+            path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=512
+        )
+        return _prepared(connection, path)
+    except sqlite3.OperationalError as fault:  # locked, full, unreadable: the file itself may be sound
+        raise StoreError(f"{path} cannot be opened: {fault}") from fault
+    except sqlite3.Error as fault:
+        raise StoreError(f"{path} is damaged: {fault}; move it away to begin a new store") from fault
+
+
+def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, SCHEMA_VERSION):
+            raise StoreError(f"{path} has schema {version}, this program knows {SCHEMA_VERSION}; use the newer program")
+        if version == 0:
+            connection.executescript(SCHEMA)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_for_reading(path: Path, *, busy_seconds: float = 5.0) -> sqlite3.Connection:
+    """The store file, read only, also while a proxy writes it or where its directory is read only. Raises StoreError."""
+    if not path.is_file():
+        raise StoreError(f"{path} is missing; name a store file, such as var/{FILE_NAME}")
+    # Without a WAL beside it the file is complete, and SQLite needs no shared memory, which a read-only directory cannot hold.
+    settled = not path.with_name(path.name + "-wal").exists() and not os.access(path.parent, os.W_OK)
+    address = f"{path.absolute().as_uri()}?{'immutable=1' if settled else 'mode=ro'}"
+    try:
+        connection = sqlite3.connect(address, uri=True, timeout=busy_seconds, isolation_level=None)
+    except sqlite3.Error as fault:
+        raise StoreError(f"{path} cannot be opened: {fault}") from fault
+    try:
+        connection.execute("SELECT 1 FROM receipts LIMIT 1")
+    except sqlite3.Error as fault:
+        connection.close()
+        raise StoreError(f"{path} is not a readable receipts store: {fault}") from fault
+    return connection
+
+
+def private_directory(directory: Path) -> None:
+    """Make the state directory 0700, or raise StateModeError where it stands open to others."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mode = directory.stat().st_mode & 0o777
+    except OSError as fault:
+        raise StoreError(f"{directory} cannot be made: {fault.strerror}") from fault
+    if mode & 0o077:
+        raise StateModeError(f"{directory} has mode {mode:04o}, others could reach the receipts; chmod 700 {directory}")
+
+
+def sync_directory(directory: Path) -> None:
+    """Make the names in a directory durable: a commit is worth nothing in a file that a power cut unnames."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def require_space(directory: Path) -> None:
+    """Raise StoreError below FREE_FLOOR bytes free for us; a directory that is yet to be made has what its parent has."""
+    while not directory.exists():
+        directory = directory.parent
+    space = os.statvfs(directory)
+    free = space.f_bavail * space.f_frsize
+    if free < FREE_FLOOR:
+        raise StoreError(f"{directory} has {free} bytes free, the receipts need {FREE_FLOOR}; free some space")

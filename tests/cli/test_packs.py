@@ -1,0 +1,89 @@
+"""`effectgate packs` and `effectgate grant`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cli.conftest import Command
+
+
+def test_the_list_as_json_has_the_members_of_the_design(effectgate: Command) -> None:
+    listed = json.loads(effectgate("packs", "list", "--json").out)
+    assert set(listed) == {"digest", "effects"}
+    assert listed["digest"].startswith("sha256:")
+    assert listed["effects"][0] == {
+        "id": "notes/read",
+        "title": "Read notes",
+        "risk": "read",
+        "reserved": False,
+        "hosts": ["notes.example.com"],
+    }
+
+
+def test_the_list_for_people_names_every_effect(effectgate: Command) -> None:
+    ran = effectgate("packs", "list")
+    assert "notes/read" in ran.out
+    assert "2 effects, sha256:" in ran.out
+
+
+def test_directories_replace_the_configured_packs(effectgate: Command, installation: Path) -> None:
+    (installation / "none").mkdir()
+    assert json.loads(effectgate("packs", "list", "none", "--json").out)["effects"] == []
+
+
+def test_lint_tells_faults_by_exit_1_and_hazards_by_strict(effectgate: Command, installation: Path) -> None:
+    assert effectgate("packs", "lint").code == 0
+    pack = installation / "effects" / "notes.toml"
+    good = pack.read_text()
+    pack.write_text(
+        good.replace('path = "/v1/{book}/notes" }]\n\n[[example]]', 'path = "/v1/*/notes" }]\n\n[[example]]')
+    )
+    assert effectgate("packs", "lint").code == 0
+    assert effectgate("packs", "lint", "--strict").code == 1
+    pack.write_text(good.replace('risk = "publish"', 'risk = "pubish"').replace('title = "Read notes"', 'titel = "x"'))
+    ran = effectgate("packs", "lint", "--json")
+    assert ran.code == 1
+    assert len(json.loads(ran.out)["faults"]) >= 2
+
+
+def test_the_examples_are_asked(effectgate: Command, installation: Path) -> None:
+    assert effectgate("packs", "test").out == "2 rows, 0 wrong\n"
+    pack = installation / "effects" / "notes.toml"
+    pack.write_text(pack.read_text().replace('expect = "allow"', 'expect = "deny"'))
+    ran = effectgate("packs", "test")
+    assert ran.code == 1
+    assert "notes.toml:" in ran.out
+    assert "expected deny notes/read, answered allow notes/read" in ran.out
+    assert json.loads(effectgate("packs", "test", "--json").out)["rows"] == 2
+
+
+def test_a_grant_shows_can_cannot_and_limits(effectgate: Command) -> None:
+    ran = effectgate("grant", "show", "ci-fixer")
+    assert "notes/read  (read) Read notes" in ran.out
+    assert 'where {"book": ["mine"]}' in ran.out
+    assert "notes/write: its risk publish is above read" in ran.out
+    assert "Limits: 5 requests per day, expires 2099-01-01" in ran.out
+    shown = json.loads(effectgate("grant", "show", "ci-fixer", "--json").out)
+    assert [entry["effect"] for entry in shown["can"]] == ["notes/read"]
+    assert [entry["effect"] for entry in shown["cannot"]] == ["notes/write"]
+
+
+def test_an_unknown_agent_is_exit_2(effectgate: Command) -> None:
+    ran = effectgate("grant", "show", "nobody")
+    assert (ran.code, ran.out) == (2, "")
+    assert "its agents are: ci-fixer" in ran.err
+
+
+def test_every_fault_of_a_grants_file_at_once(effectgate: Command, installation: Path) -> None:
+    assert effectgate("grant", "check").code == 0
+    grants = installation / "grants.yaml"
+    grants.write_text(grants.read_text().replace("notes/read", "notes/raed").replace("per: day", "per: eon"))
+    ran = effectgate("grant", "check")
+    assert ran.code == 2
+    assert ran.err.count("grants.yaml:") == 2
+
+
+def test_without_a_grants_file_the_fix_is_told(effectgate: Command, installation: Path) -> None:
+    (installation / "grants.yaml").unlink()
+    assert "run_proxy.sh" in effectgate("grant", "check").err

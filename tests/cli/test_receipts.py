@@ -1,0 +1,95 @@
+"""`effectgate receipts` and `effectgate denials`, on a store that the boundary has written."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Command
+from effectgate.app.reading import read_all
+from effectgate.boundary import Caller, EffectBoundary, Outcome
+from effectgate.policy.facts import facts_from_url
+from effectgate.policy.rulebook import Rulebook
+from effectgate.receipts.evidence import Evidence
+from effectgate.receipts.store_keys import installation_key, publish, signing_key
+from effectgate.receipts.store_limits import Ledger, used_so_far
+from effectgate.receipts.store_sqlite import SqliteStore
+
+
+@pytest.fixture
+def recorded(installation: Path) -> Path:
+    """An installation in which ci-fixer read once and tried to write twice."""
+    state = installation / "var"
+    key = signing_key(state)
+    (installation / "certs").mkdir()
+    publish(installation / "certs" / "receipt-trust.json", key)
+    asyncio.run(_record(state, SqliteStore(state, key)))
+    return installation
+
+
+async def _record(state: Path, store: SqliteStore) -> None:
+    loaded = read_all(None, datetime.now(UTC))
+    rules = Rulebook(loaded.policy.catalog, loaded.grants)
+    boundary = EffectBoundary(rules, store, Evidence(installation_key(state)), Ledger(lambda: used_so_far(state)))
+    caller = Caller("ci-fixer")
+    read = await boundary.submit(caller, facts_from_url("GET", "https://notes.example.com/v1/mine/notes"))
+    assert read.allowed
+    await boundary.complete(read, Outcome(True, 200))
+    for _ in range(2):
+        await boundary.submit(caller, facts_from_url("POST", "https://notes.example.com/v1/mine/notes\x1b"[:-1]))
+    await boundary.close()
+    store.close()
+
+
+def test_receipts_are_listed_shown_and_verified(effectgate: Command, recorded: Path) -> None:
+    listed = effectgate("receipts", "list")
+    assert "ALLOW    notes/read" in listed.out
+    rows = json.loads(effectgate("receipts", "list", "-n", "3", "--json").out)
+    assert [row["verdict"] for row in rows[-2:]] == ["DENY", "DENY"]
+    allow = next(row for row in json.loads(effectgate("receipts", "list", "--json").out) if row["verdict"] == "ALLOW")
+    shown = json.loads(effectgate("receipts", "show", allow["receipt_id"][:12], "--json").out)
+    assert [receipt["kind"] for receipt in shown] == ["decision", "completion"]
+    assert effectgate("receipts", "show", "ffffffffffffffffffff").code == 1
+    ran = effectgate("receipts", "verify")
+    assert ran.code == 0
+    assert "intact, trusted" in ran.out
+
+
+def test_verify_needs_trust_and_names_a_forgery(effectgate: Command, recorded: Path) -> None:
+    trust = recorded / "certs" / "receipt-trust.json"
+    kept = trust.rename(recorded / "kept.json")
+    untrusted = effectgate("receipts", "verify")
+    assert untrusted.code == 1
+    assert "intact, not trusted" in untrusted.out
+    assert effectgate("receipts", "verify", "--trust", str(kept)).code == 0
+    with sqlite3.connect(recorded / "var" / "receipts.db") as store:
+        store.execute("UPDATE receipts SET body = replace(body, 'notes/read', 'notes/raed')")
+    store.close()
+    forged = effectgate("receipts", "verify", "--trust", str(kept), "--json")
+    assert forged.code == 1
+    assert json.loads(forged.out)["faults"]
+
+
+def test_an_anchor_proves_the_tail(effectgate: Command, recorded: Path) -> None:
+    assert effectgate("receipts", "verify", "--write-anchor", "anchor.json").code == 0
+    assert "the tail is proven" in effectgate("receipts", "verify", "--anchor", "anchor.json").out
+
+
+def test_files_that_are_not_there_are_exit_2(effectgate: Command) -> None:
+    for arguments in (("list",), ("verify",), ("verify", "--store", "missing.db"), ("show", "aa")):
+        ran = effectgate("receipts", *arguments)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.count("\n") == 1
+
+
+def test_denials_are_grouped_by_what_would_admit_them(effectgate: Command, recorded: Path) -> None:
+    ran = effectgate("denials")
+    assert "notes/write (publish)  2 times" in ran.out
+    (group,) = json.loads(effectgate("denials", "--json").out)
+    assert (group["effects"], group["count"], len(group["requests"])) == (["notes/write"], 2, 1)
+    assert json.loads(effectgate("denials", "--json", "--agent", "other").out) == []

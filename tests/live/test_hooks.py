@@ -1,0 +1,181 @@
+"""Every hook fails in turn: a reason where an answer can still be given, else the connection closes, and nothing leaves undecided."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from live.ask import Request, plain, plain_in_tunnel, tls_1, tls_2
+from live.gate import Agent, Gate, serving, wait
+from live.ledger import Pair, ledger_gate
+from live.wire import Door, Response
+from origin.certificates import Authority
+from origin.server import Origins
+
+AGENT = Agent("fault-finder", ["ledger/read-items", "ledger/search"])
+GET = Request("GET", "https://api.ledger.test/items/7")
+FORM = Request(
+    "POST", "https://api.ledger.test/rpc", [("Content-Type", "application/x-www-form-urlencoded")], b"op=find"
+)
+# Hooks in the order in which a request meets them: those before the first byte to an origin, and those after.
+BEFORE = (
+    "client_connected",
+    "http_connect",
+    "http_connected",
+    "next_layer",
+    "tls_clienthello",
+    "tls_start_client",
+    "tls_established_client",
+    "requestheaders",
+    "request",
+    "effectgate_decide",
+    "server_connect",
+)
+IN_TUNNELS = frozenset(
+    {"http_connect", "http_connected", "tls_clienthello", "tls_start_client", "tls_established_client"}
+)
+MET = [(hook, tunnel) for hook in BEFORE for tunnel in (True, False) if tunnel or hook not in IN_TUNNELS]
+AFTER = ("server_connected", "tls_start_server", "tls_established_server", "responseheaders", "response")
+
+
+class FaultyGate(Gate):
+    """A gate whose hooks can be made to fail."""
+
+    program = (str(Path(__file__).with_name("faulty_serve.py")),)
+
+    @property
+    def switch(self) -> Path:
+        """The file that says which hook fails, and how."""
+        return self.directory / "fault"
+
+
+@pytest.fixture(scope="module")
+def pair(origins: Origins) -> Pair:
+    return Pair.open(origins)
+
+
+@pytest.fixture(scope="module")
+def gate(tmp_path_factory: pytest.TempPathFactory, pair: Pair, authority: Authority) -> Iterator[FaultyGate]:
+    gate = ledger_gate(FaultyGate, tmp_path_factory.mktemp("faulty"), [AGENT], pair, authority)
+    with serving(gate, EFFECTGATE_TEST_FAULT=str(gate.switch)):
+        yield gate
+
+
+@pytest.fixture(autouse=True)
+def _mended(gate: FaultyGate) -> Iterator[None]:
+    """The next good request works, whatever failed before it."""
+    yield
+    gate.switch.unlink(missing_ok=True)
+    for ask in (plain, tls_1):
+        assert ask(gate.door(AGENT), GET).status == 200
+
+
+def _told(door: Door, request: Request, *, tunnel: bool, http2: bool = False) -> Response | None:
+    """The response; None where the connection was closed without one."""
+    ask = tls_2 if http2 else tls_1 if tunnel else plain
+    try:
+        response = ask(door, request)
+    except OSError:
+        return None
+    return response if response.status else None
+
+
+def _fails_closed(response: Response | None) -> None:
+    assert response is None or response.status >= 500, response
+    if response is not None:
+        assert response.headers["x-effectgate-reason"] == "PDP_ERROR"
+        assert response.json["reason"]
+
+
+@pytest.mark.parametrize("kind", ["raise", "cancel", "memory"])
+@pytest.mark.parametrize(
+    ("hook", "tunnel"), MET, ids=[f"{hook}-{'tunnel' if tunnel else 'plain'}" for hook, tunnel in MET]
+)
+def test_a_hook_that_fails_before_the_decision_sends_nothing(
+    gate: FaultyGate, pair: Pair, hook: str, tunnel: bool, kind: str
+) -> None:
+    reached, dialled = len(pair.requests()), pair.accepts
+    gate.switch.write_text(f"{hook} {kind}")
+    response = _told(gate.door(AGENT), FORM if hook == "effectgate_decide" else GET, tunnel=tunnel)
+    _fails_closed(response)
+    assert (len(pair.requests()), pair.accepts) == (reached, dialled)
+
+
+@pytest.mark.parametrize("hook", ["requestheaders", "effectgate_decide"])
+@pytest.mark.parametrize("http2", [False, True], ids=["http/1.1", "http/2"])
+def test_a_policy_that_hangs_is_refused_in_time(gate: FaultyGate, pair: Pair, hook: str, http2: bool) -> None:
+    reached = len(pair.requests())
+    gate.switch.write_text(f"{hook} hang")
+    response = _told(gate.door(AGENT), FORM if hook == "effectgate_decide" else GET, tunnel=True, http2=http2)
+    assert response is not None
+    assert (response.status, response.json["reason_code"]) == (503, "PDP_ERROR")
+    assert len(pair.requests()) == reached
+
+
+@pytest.mark.parametrize("hook", ["requestheaders", "request"])
+def test_the_reason_can_be_read(gate: FaultyGate, hook: str) -> None:
+    gate.switch.write_text(f"{hook} raise")
+    for ask in (plain, plain_in_tunnel, tls_1, tls_2):
+        response = ask(gate.door(AGENT), GET)
+        assert response.status == 503
+        assert response.json["reason_code"] == "PDP_ERROR"
+
+
+@pytest.mark.parametrize("hook", AFTER)
+def test_a_hook_that_fails_after_the_decision_leaves_a_receipt_of_it(gate: FaultyGate, hook: str) -> None:
+    before = _completions(gate)
+    gate.switch.write_text(f"{hook} raise")
+    response = _told(gate.door(AGENT), GET, tunnel=True)
+    assert response is None or response.status >= 500
+    assert _closed_once(gate, before), "the ALLOW was never closed"
+
+
+def _completions(gate: Gate) -> tuple[int, int]:
+    kinds = [(receipt["kind"], receipt["verdict"]) for receipt in gate.receipts()]
+    return kinds.count(("decision", "ALLOW")), sum(kind == "completion" for kind, _ in kinds)
+
+
+def _closed_once(gate: Gate, before: tuple[int, int]) -> bool:
+    """Whether one more ALLOW and one more completion came to lie in the store."""
+    return wait(lambda: _completions(gate) == (before[0] + 1, before[1] + 1))
+
+
+@contextlib.contextmanager
+def _locked(store: Path) -> Iterator[None]:
+    """Another program holds the write lock of the store."""
+    with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+@contextlib.contextmanager
+def _moved_away(store: Path) -> Iterator[None]:
+    """A file stands where the state directory was: permissions would not stop root."""
+    away = store.parent.with_name("away")
+    store.parent.rename(away)
+    store.parent.write_text("not a directory")
+    try:
+        yield
+    finally:
+        store.parent.unlink()
+        away.rename(store.parent)
+
+
+@pytest.mark.parametrize("broken", [_locked, _moved_away])
+def test_a_store_that_cannot_be_written_refuses_with_a_reason(
+    gate: FaultyGate, pair: Pair, broken: Callable[[Path], AbstractContextManager[None]]
+) -> None:
+    (store,) = gate.stores()
+    reached, dialled = len(pair.requests()), pair.accepts
+    with broken(store):
+        for ask in (plain, tls_1, tls_2):
+            response = ask(gate.door(AGENT), GET)
+            assert (response.status, response.json["reason_code"]) == (503, "PDP_ERROR")
+            assert response.json["reason"]
+    assert (len(pair.requests()), pair.accepts) == (reached, dialled)

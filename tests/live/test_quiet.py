@@ -1,0 +1,73 @@
+"""A refusal sends nothing to anybody: no name is looked up and no connection is begun (a DNS query is a byte leaving)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from live.ask import Request, plain, plain_in_tunnel, tls_1, tls_2, websocket
+from live.gate import Agent, Gate, serving, wait
+from live.ledger import Pair, ledger_gate
+from live.wire import Door, Response
+from origin.certificates import Authority
+from origin.server import Origins
+
+AGENT = Agent("quiet", ["ledger/read-items", "ledger/read-package"])
+REFUSED = [
+    Request("GET", "https://unknown.test/"),
+    Request("GET", "https://open.test/page"),
+    Request("GET", "https://api.ledger.test/feed"),
+    Request("GET", "https://api.ledger.test/items/../feed"),
+]
+
+
+class WatchedGate(Gate):
+    """A gate that writes down its lookups and connects."""
+
+    program = (str(Path(__file__).with_name("watched_serve.py")),)
+
+    @property
+    def watch(self) -> Path:
+        """Where they are written."""
+        return self.directory / "watched"
+
+    def seen(self) -> list[str]:
+        """Lookups and connects so far."""
+        return self.watch.read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def gate(tmp_path_factory: pytest.TempPathFactory, origins: Origins, authority: Authority) -> Iterator[WatchedGate]:
+    pair = Pair.open(origins)
+    gate = ledger_gate(WatchedGate, tmp_path_factory.mktemp("quiet"), [AGENT], pair, authority)
+    known = {name: address for name, address in pair.answers.items() if not name.startswith("files.")}
+    gate.configure([AGENT], network={"resolve": known, "upstream_ca": str(authority.pem)})
+    with serving(gate, EFFECTGATE_TEST_WATCH=str(gate.watch)):
+        yield gate
+
+
+@pytest.mark.parametrize("ask", [plain, plain_in_tunnel, tls_1, tls_2, websocket])
+@pytest.mark.parametrize("request_", REFUSED, ids=[request.url for request in REFUSED])
+def test_a_refusal_looks_nothing_up_and_dials_nobody(
+    gate: WatchedGate, ask: Callable[[Door, Request], Response], request_: Request
+) -> None:
+    before = gate.seen()
+    response = ask(gate.door(AGENT), request_)
+    assert response.status in (400, 403)
+    assert gate.seen() == before
+
+
+def test_an_admitted_name_is_looked_up_once(gate: WatchedGate) -> None:
+    """That the watch sees what it would have to."""
+    response = tls_1(gate.door(AGENT), Request("GET", "https://files.ledger.test/tool"))
+    assert response.status == 502
+    assert response.json["failure"] == "resolve"
+    assert wait(lambda: sum("files.ledger.test" in line for line in gate.seen()) == 1), gate.seen()
+
+
+def test_an_admitted_request_is_dialled(gate: WatchedGate) -> None:
+    before = len(gate.seen())
+    assert tls_1(gate.door(AGENT), Request("GET", "https://api.ledger.test/items/7")).status == 200
+    assert [line.split()[0] for line in gate.seen()[before:]] == ["socket.connect"]

@@ -1,0 +1,1 @@
+"""The proxy by raw sockets, against origins that the tests start themselves."""
