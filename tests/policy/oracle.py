@@ -266,7 +266,7 @@ class Rules:
         return all(any(path_match(s, r, False) is not None for s in inner) for r in self.matching(shape))
 
     def _sure(self, shape: Shape) -> bool:
-        """ADR 0010: an excusing shape holds its own conditions, and is true in the letters of the request and with them folded."""
+        """ADR 0013: an excusing shape holds its own conditions, and is true in the letters of the request and with them folded."""
         return (
             self._transport(shape, self.facts.method)
             and conditions(shape, self.facts)
@@ -327,6 +327,6 @@ def _kind(part: str) -> int:
     return 2 if PARAMETER.fullmatch(part) else 1 if PARAMETER.search(part) else 0
 
 
-def decide(catalog: Catalog, grant: Grant, facts: RequestFacts) -> Answer:
+def decide_by_force(catalog: Catalog, grant: Grant, facts: RequestFacts) -> Answer:
     """The answer by brute force."""
     return Rules(catalog, grant, facts).answer()

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from effectgate.policy.catalog import Catalog
 from effectgate.policy.facts import RequestFacts
 from effectgate.policy.grant import Grant
-from policy import oracle
 from policy.build import ask
+from policy.oracle import Answer, decide_by_force
 from policy.worlds import World, described
 
 SEEDS = st.integers(0, 2**32)
@@ -21,8 +21,8 @@ def agree(catalog: Catalog, grant: Grant, facts: RequestFacts | None) -> None:
     verdict = ask(catalog, grant, facts)
     recognised = frozenset(named.effect for named in verdict.recognised)
     asked = tuple((p.effect, p.also) for p in verdict.would_admit)
-    mine = oracle.Answer(str(verdict.verdict), verdict.effect, recognised, asked)
-    brute = oracle.decide(catalog, grant, facts)
+    mine = Answer(str(verdict.verdict), verdict.effect, recognised, asked)
+    brute = decide_by_force(catalog, grant, facts)
     if mine != brute:
         note(described(catalog, grant, facts))
     assert mine == brute
