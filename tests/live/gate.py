@@ -16,6 +16,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -27,6 +28,7 @@ from live.wire import Door
 
 ROOT = Path(__file__).parents[2]
 READY_SECONDS = 20.0  # design.md section 7 says 8; the machine that tests may be busy with others
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 _NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -64,7 +66,7 @@ def effectgate(*arguments: str, stdin: str | None = None, cwd: Path = ROOT) -> s
 class Gate:
     """The files of one installation and the process that serves it."""
 
-    program: Sequence[str] = ("-m", "effectgate", "serve")
+    program: Sequence[str] = ("-m", "effectgate")
 
     def __init__(self, directory: Path, *, packs: Sequence[Path] = (ROOT / "effects",)) -> None:
         self.directory = directory
@@ -103,7 +105,7 @@ class Gate:
     def start(self, **more: str) -> None:
         """Start the process and wait for /readyz."""
         with (self.directory / "serve.log").open("ab") as log:
-            command = [sys.executable, *self.program, "--config", str(self.config)]
+            command = [sys.executable, *self.program, "serve", "--config", str(self.config)]
             self.process = subprocess.Popen(
                 command, cwd=self.directory, env=environment(**more), stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )

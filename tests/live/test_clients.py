@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from live.gate import Agent, Gate, environment, serving
+from live.gate import ROOT, Agent, Gate, environment, serving
+from live.ledger import DATA
 from origin.certificates import Authority
 from origin.githost import GitHost
 from origin.journal import Reply, Seen
@@ -104,7 +105,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory, origins: Origins, authority:
         "registry.npmjs.org": NpmRegistry("@acme/tool", "plain-tool"),
     }
     origin = origins.open(by_host(plays))
-    gate, agent = Gate(tmp_path_factory.mktemp("clients")), Agent("ci-fixer", EFFECTS, ceiling="open")
+    gate, agent = (
+        Gate(tmp_path_factory.mktemp("clients"), packs=[ROOT / "effects", DATA / "packs"]),
+        Agent("ci-fixer", EFFECTS),
+    )
     answers = {f"{host}:443": origin.address for host in HOSTS}
     gate.configure([agent], network={"resolve": answers, "upstream_ca": str(authority.pem)})
     with serving(gate):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from live.ask import HANDSHAKE, HANDSHAKES, PLAIN, TRANSPORTS, Answer, Request
-from live.gate import Agent, Gate, effectgate, serving
+from live.gate import LONG_AGO, Agent, Gate, effectgate, serving
 from live.ledger import DATA, Pair, ledger_gate, write_packs
 from origin.certificates import Authority
 from origin.server import Origins
@@ -59,7 +59,7 @@ def agents() -> dict[tuple[str, ...], Agent]:
 def _agent(name: str, effects: tuple[str, ...]) -> Agent:
     if effects:
         return Agent(name, effects)
-    return Agent(name, ["ledger/read-items"], more={"expires": "2020-01-01T00:00:00Z"})
+    return Agent(name, ["ledger/read-items"], more={"expires": LONG_AGO})
 
 
 @pytest.fixture(scope="module")

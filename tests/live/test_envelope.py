@@ -122,13 +122,13 @@ def _invalid(gate: Gate) -> int:
     return sum(receipt["reason_code"] == "ENVELOPE_INVALID" for receipt in gate.receipts())
 
 
-@pytest.mark.parametrize("authority", AUTHORITIES)
-def test_a_tunnel_to_nowhere_good_is_refused(gate: Gate, authority: str) -> None:
-    connection, response = gate.door(AGENT).tunnel(authority)
+@pytest.mark.parametrize("where", AUTHORITIES)
+def test_a_tunnel_to_nowhere_good_is_refused(gate: Gate, where: str) -> None:
+    connection, response = gate.door(AGENT).tunnel(where)
     with connection:
         assert response.status in (200, 400, 403), response
         if response.status == 200:
-            response = exchange(connection, head("GET", "/items/7", [("Host", authority)]))
+            response = exchange(connection, head("GET", "/items/7", [("Host", where)]))
             assert response.status in (400, 403), response
 
 

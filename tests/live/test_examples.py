@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from live.ask import Answer, Request
-from live.gate import ROOT, Agent, Gate, serving
+from live.gate import LONG_AGO, ROOT, Agent, Gate, serving
+from live.ledger import DATA
 from live.wire import Door, exchange
 from origin.certificates import Authority
 from origin.plays import echo
@@ -68,9 +69,7 @@ def agents() -> dict[tuple[str, ...], Agent]:
     """One agent for each grant of the examples; an empty one has run out."""
     grants = dict.fromkeys(row.grant for rows in ROWS.values() for row in rows)
     return {
-        grant: Agent(
-            f"agent-{number}", grant or ["web/search"], "open", {} if grant else {"expires": "2020-01-01T00:00:00Z"}
-        )
+        grant: Agent(f"agent-{number}", grant or ["web/search"], more={} if grant else {"expires": LONG_AGO})
         for number, grant in enumerate(grants)
     }
 
@@ -84,7 +83,7 @@ def gate(
 ) -> Iterator[Gate]:
     origin = origins.open(echo)
     hosts = {row.request.where(443).lower() for rows in ROWS.values() for row in rows}
-    gate = Gate(tmp_path_factory.mktemp("examples"))
+    gate = Gate(tmp_path_factory.mktemp("examples"), packs=[ROOT / "effects", DATA / "packs"])
     network = {"resolve": dict.fromkeys(sorted(hosts), origin.address), "upstream_ca": str(authority.pem)}
     gate.configure(list(agents.values()), network=network, sites=SITES)
     with serving(gate):

@@ -69,9 +69,9 @@ def gate(tmp_path: Path, pair: Pair, authority: Authority) -> Gate:
     return ledger_gate(Gate, tmp_path, [AGENT], pair, authority)
 
 
-@pytest.fixture
-def served(gate: Gate) -> Iterator[Gate]:
-    with serving(gate):
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, pair: Pair, authority: Authority) -> Iterator[Gate]:
+    with serving(ledger_gate(Gate, tmp_path_factory.mktemp("reload"), [AGENT], pair, authority)) as gate:
         yield gate
 
 
@@ -115,18 +115,19 @@ def test_a_bad_reload_keeps_the_old_state_and_says_so(
     served: Gate, file: str, text: str, faults: tuple[str, ...]
 ) -> None:
     assert tls_1(served.door(AGENT), GET).status == 200
-    digest = _digest(served)
+    digest, errors = _digest(served), served.metric("effectgate_reload_total", result="error")
     good = served.directory / file
     before = good.read_text() if good.exists() else None
     good.write_text(text)
-    assert wait(lambda: served.metric("effectgate_reload_total", result="error") > 0)
+    assert wait(lambda: served.metric("effectgate_reload_total", result="error") > errors)
     assert tls_1(served.door(AGENT), GET).status == 200
     assert _digest(served) == digest
     assert served.status("/readyz") == 200
     for fault in faults:
         assert fault in served.log()
+    well = served.metric("effectgate_reload_total", result="ok")
     good.unlink() if before is None else good.write_text(before)
-    assert wait(lambda: served.metric("effectgate_reload_total", result="ok") > 0)
+    assert wait(lambda: served.metric("effectgate_reload_total", result="ok") > well)
     assert tls_1(served.door(AGENT), GET).status == 200
 
 

@@ -9,9 +9,10 @@ from effectgate.policy.catalog import Catalog
 from effectgate.policy.decision import decide
 from effectgate.policy.effect import Effect, Shape
 from effectgate.policy.facts import RequestFacts, facts_from_url
-from effectgate.policy.grant import Grant, GrantEntry, ScopeValue, grant_of_ids
+from effectgate.policy.grant import Grant, GrantEntry, grant_of_ids
 from effectgate.policy.host import HostPattern
 from effectgate.policy.path import PathPattern
+from effectgate.policy.scope import ScopeValue
 from effectgate.policy.value import ValuePattern
 from effectgate.policy.verdict import Verdict
 from effectgate.policy.vocabulary import RISKS

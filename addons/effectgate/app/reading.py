@@ -109,7 +109,8 @@ class Grants:
 
 def read_grants(settings: Settings, policy: Policy, now: datetime) -> Grants:
     """The grants under their ceilings. Raises FaultsError with every fault of the file."""
-    from effectgate.policy.granting import grants_of, token_hashes
+    from effectgate.policy.granting import grants_of
+    from effectgate.policy.grants_draft import token_hashes
 
     document = read_yaml(_text(settings), str(settings.grants))
     grants = grants_of(document, policy.catalog, policy.ceilings, now)

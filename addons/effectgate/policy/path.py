@@ -202,6 +202,8 @@ def _check_text(text: str) -> None:
 
 
 def _segment(text: str, part: str) -> Segment:
+    if "{" not in part and "}" not in part:
+        return Segment(part)
     found = list(_PARAMETER.finditer(part))
     rest = _PARAMETER.sub("", part)
     if len(found) > 1:

@@ -7,7 +7,7 @@ import logging
 from types import TracebackType
 from typing import Any, Literal
 
-from mitmproxy.connection import Client, Connection, Server
+from mitmproxy.connection import Client, Connection, ConnectionState, Server
 from mitmproxy.master import Master
 from mitmproxy.proxy import commands
 from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
@@ -49,7 +49,20 @@ class AgentConnection(ProxyConnectionHandler):
         try:
             await super().open_connection(command)
         except HookFaultError:
-            if (io := self.transports.pop(command.connection, None)) is not None and io.writer is not None:
+            io = self.transports.pop(command.connection, None)
+            if io is not None and isinstance(io.writer, asyncio.StreamWriter):
+                io.writer.close()
+
+    async def handle_connection(self, connection: Connection) -> None:
+        """As in the base class, and close the socket even when the task was cancelled while it waited for its turn."""
+        io = self.transports[connection]
+        try:
+            await super().handle_connection(connection)
+        finally:
+            if self.transports.get(connection) is io:
+                del self.transports[connection]
+                connection.state = ConnectionState.CLOSED
+            if isinstance(io.writer, asyncio.StreamWriter):
                 io.writer.close()
 
     def log(self, message: str, level: int = logging.INFO, exc_info: ExcInfo = None) -> None:
@@ -66,5 +79,5 @@ def close(handler: ConnectionHandler, connection: Client | Server | Connection) 
         return
     if io.handler is not None:
         io.handler.cancel("closed by the gate")
-    elif io.writer is not None:
-        io.writer.close()  # type: ignore[no-untyped-call,unused-ignore]
+    elif isinstance(io.writer, asyncio.StreamWriter):
+        io.writer.close()

@@ -48,8 +48,10 @@ def open_for_writing(path: Path, *, busy_seconds: float) -> sqlite3.Connection:
             path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=512
         )
         return _prepared(connection, path)
+    except sqlite3.OperationalError as fault:  # locked, full, unreadable: the file itself may be sound
+        raise StoreError(f"{path} cannot be opened: {fault}") from fault
     except sqlite3.Error as fault:
-        raise StoreError(f"{path} cannot be opened: {fault}; move it away to begin a new store") from fault
+        raise StoreError(f"{path} is damaged: {fault}; move it away to begin a new store") from fault
 
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
@@ -107,7 +109,9 @@ def sync_directory(directory: Path) -> None:
 
 
 def require_space(directory: Path) -> None:
-    """Raise StoreError below FREE_FLOOR bytes free for us."""
+    """Raise StoreError below FREE_FLOOR bytes free for us; a directory that is yet to be made has what its parent has."""
+    while not directory.exists():
+        directory = directory.parent
     space = os.statvfs(directory)
     free = space.f_bavail * space.f_frsize
     if free < FREE_FLOOR:

@@ -68,9 +68,8 @@ class SqliteStore:
     def _commit(self, group: Sequence[Entry]) -> Sequence[Sealed]:
         """Everything of a group in one transaction, or StoreError and nothing of it."""
         try:
-            connection = self._opened()
             require_space(self.path.parent)
-            return self._write(connection, group)
+            return self._write(self._opened(), group)
         except BaseException as fault:
             self._forget()  # the next commit opens the file anew, so that a mended cause needs no restart
             if isinstance(fault, sqlite3.Error | OSError):
