@@ -18,7 +18,7 @@ from effectgate.policy.check import Exemption, check
 from effectgate.policy.document import Document, KeyPath, nearest_line
 from effectgate.policy.fault import Fault, FaultsError
 from effectgate.policy.lattice import Ceiling
-from effectgate.policy.pack import Pack, read_pack
+from effectgate.policy.pack import Pack, at_example_sites, read_pack
 from effectgate.policy.site import Sites
 from effectgate.policy.toml_lines import lines_of
 from effectgate.policy.words import is_id_segment
@@ -40,11 +40,10 @@ def load(sources: Sources, *, sites: Sites = NO_SITES, exceptions: Collection[Ex
     faults: list[Fault] = []
     packs = tuple(pack for source in sources.packs if (pack := _pack(source, sites, faults)))
     ceilings = _ceilings(sources, faults)
-    catalog = Catalog.build([effect for pack in packs for effect in pack.effects])
-    faults += check(packs, catalog, exceptions)
+    faults += check([at_example_sites(pack) for pack in packs], exceptions)
     if faults:
         raise FaultsError(faults)
-    return Library(packs, catalog, ceilings)
+    return Library(packs, Catalog.build([effect for pack in packs for effect in pack.effects]), ceilings)
 
 
 def load_directories(

@@ -7,6 +7,7 @@ from library import HEAD, effect, example, faults, library, sources
 
 from effectgate.packs_io import Source, Sources, load
 from effectgate.policy.fault import FaultsError
+from effectgate.policy.site import Sites
 
 ROW = '{{ method = "{}", host = "{}", path = "{}" }}'
 
@@ -141,3 +142,18 @@ def test_a_third_pack_may_not_change_what_two_agree_on() -> None:
 def test_examples_are_checked_beside_packs_that_do_not_load() -> None:
     found = faults({"demo": shaped("one", "read") + example(GET, "allow", "demo/one"), "bad": "x = 1\n"})
     assert [fault.file for fault in found] == ["bad.toml"]
+
+
+SITE = '[[effect]]\nid = "one"\ntitle = "One"\nrisk = "read"\n[effect.lowers]\noperations = ["web_fetch"]\nhosts = ["@lab"]\n'
+
+
+@pytest.mark.parametrize("sites", [{}, {"lab": ["lab.internal:6443"]}])
+def test_sites_are_checked_wherever_the_operator_has_them(sites: dict[str, list[str]]) -> None:
+    row = '[effect.matches]\nhttp = [{ method = "GET", host = "@lab", path = "/x" }]\n'
+    asked = example("GET https://lab.example/x", "allow", "demo/one")
+    wide = SITE.replace("read", "publish")
+    found = faults({"demo": SITE + row + asked, "other": wide}, sites=Sites.parse(sites))
+    assert [fault.message.partition(" lies")[0] for fault in found] == ["the shape of demo/one (read)"]
+    reserved = wide.replace("publish", "read").replace('"One"', '"One"\nreserved = true')
+    (fault,) = faults({"demo": SITE + row + asked, "other": reserved + row}, sites=Sites.parse(sites))
+    assert "changed by the pack other" in fault.message

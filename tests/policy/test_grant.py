@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from library import effect, library
 
 from effectgate.policy.fault import Fault, FaultsError
-from effectgate.policy.grant import Grant, GrantEntry, ScopeValue, UnknownEffectError, grant_of_ids
-from effectgate.policy.granting import grants_of, token_hashes
+from effectgate.policy.grant import Grant, GrantEntry, UnknownEffectError, grant_of_ids
+from effectgate.policy.granting import grants_of
+from effectgate.policy.grants_draft import token_hashes
 from effectgate.policy.lattice import Ceiling, Profile
+from effectgate.policy.scope import ScopeValue
 from effectgate.policy.vocabulary import OPERATIONS, Level, Risk
 from effectgate.strict_yaml import read_yaml
 

@@ -105,7 +105,7 @@ class Proxy:
         wire = self.wire()
         answer = wire.connect(target)
         assert answer.status == 200, answer
-        wire.tls(self.ca, target.rpartition(":")[0], alpn)
+        wire.tls(self.ca, target.rpartition(":")[0].lower().rstrip("."), alpn)
         return wire
 
     def get(

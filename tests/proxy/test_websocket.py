@@ -74,7 +74,9 @@ def test_what_is_no_frame_ends_the_connection(proxy: Make, origin: MakeOrigin) -
     assert b"/denied" not in there.received
 
 
-def test_a_message_without_end_is_not_held_for_ever(proxy: Make, origin: MakeOrigin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_without_end_is_not_held_for_ever(
+    proxy: Make, origin: MakeOrigin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("effectgate.proxy.websocket.MESSAGE_BYTES", 300_000)
     gate = proxy({("allowed.test", 443): origin(websocket_origin)})
     with gate.tunnel("allowed.test:443") as wire:

@@ -1,4 +1,4 @@
-"""A cache of checked catalogues for the command line, keyed by what they were made from. `serve` always reads the packs themselves.
+"""A cache of checked catalogues, keyed by everything that they were made from: the same files need no second check.
 
 It is pickled, so it is read only where nobody else could have written it: a file of ours, mode 0600, in a directory of ours.
 """

@@ -65,10 +65,12 @@ def _key(settings: Settings, override: Override, sources: Sources) -> str:
     return cache_key(sources.digest, repr(_sites(settings, override).facts()), repr(_exceptions(settings)))
 
 
-def read_policy(settings: Settings, override: Override = NO_OVERRIDE) -> Policy:
-    """The same as catalogue and ceilings alone, from the cache where it has them."""
+def read_policy(settings: Settings, override: Override = NO_OVERRIDE, former: Policy | None = None) -> Policy:
+    """The same as catalogue and ceilings alone: `former`, or what the cache has, where it was made from the same files."""
     sources = _sources(settings, override)
     key = _key(settings, override, sources)
+    if former is not None and former.key == key:
+        return former
     if (kept := read_cache(key)) is not None:
         return Policy(Catalog.build(kept[0]), kept[1], key)
     library = _library(settings, override, sources)
@@ -107,7 +109,8 @@ class Grants:
 
 def read_grants(settings: Settings, policy: Policy, now: datetime) -> Grants:
     """The grants under their ceilings. Raises FaultsError with every fault of the file."""
-    from effectgate.policy.granting import grants_of, token_hashes
+    from effectgate.policy.granting import grants_of
+    from effectgate.policy.grants_draft import token_hashes
 
     document = read_yaml(_text(settings), str(settings.grants))
     grants = grants_of(document, policy.catalog, policy.ceilings, now)
@@ -138,24 +141,15 @@ class Loaded:
 
 
 def read_all(option: Path | None, now: datetime, former: Loaded | None = None) -> Loaded:
-    """Read settings, packs and grants, without any cache but `former`, whose policy is kept if its files are the same.
+    """Read settings, packs and grants; the policy of `former` is kept if its files are the same.
 
     Raises FaultsError with the faults of the first kind of file that has some.
     """
     settings = load_settings(option)
-    policy = _checked(settings, former.policy if former else None)
+    policy = read_policy(settings, former=former.policy if former else None)
     grants = read_grants(settings, policy, now)
     tokens = {name: frozenset({digest}) for name, digest in grants.tokens.items()}
     return Loaded(settings, policy, grants.by_principal, tokens)
-
-
-def _checked(settings: Settings, former: Policy | None) -> Policy:
-    sources = _sources(settings, NO_OVERRIDE)
-    key = _key(settings, NO_OVERRIDE, sources)
-    if former is not None and former.key == key:
-        return former
-    library = _library(settings, NO_OVERRIDE, sources)
-    return Policy(library.catalog, library.ceilings, key)
 
 
 def agent_names(settings: Settings) -> list[str]:

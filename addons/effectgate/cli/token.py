@@ -98,7 +98,7 @@ def _hashes_of(settings: Settings, name: str) -> set[str]:
 def _written_hashes(settings: Settings, name: str) -> set[str]:
     """The hashes that grants.yaml has for an agent. Revoking must not depend on a file that parses: a broken one is searched as text."""
     from effectgate.policy.fault import FaultsError
-    from effectgate.policy.granting import token_hashes
+    from effectgate.policy.grants_draft import token_hashes
     from effectgate.strict_yaml import read_yaml
 
     try:

@@ -17,11 +17,12 @@ from effectgate.policy.pack import Pack
 Exemption = tuple[str, str]
 
 
-def check(packs: Sequence[Pack], catalog: Catalog, exceptions: Collection[Exemption] = ()) -> list[Fault]:
-    """Every fault between these packs, each of which has been read without one; `catalog` is of all their effects."""
+def check(packs: Sequence[Pack], exceptions: Collection[Exemption] = ()) -> list[Fault]:
+    """Every fault between these packs, each of which has been read without one."""
     faults = list(_names(packs))
     if faults:
         return faults  # one id with two meanings: what follows has no answer
+    catalog = Catalog.build([effect for pack in packs for effect in pack.effects])
     faults += _vouches(packs)
     faults += _contained(packs, catalog, frozenset(exceptions))
     faults += _changed_examples(packs, catalog)

@@ -13,6 +13,7 @@ import rfc8785
 
 from effectgate.policy.effect import Effect
 from effectgate.policy.lattice import BOTTOM, OPEN, Ceiling, Profile
+from effectgate.policy.scope import Where
 
 Escalation = Literal["ask", "deny"]
 
@@ -40,46 +41,6 @@ class EffectIndex(Protocol):
     @property
     def digest(self) -> str:
         """``sha256:`` over all of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeValue:
-    """One value of a `where`: a pattern that a person wrote, or, `literal`, exactly one text (``{is: "x*"}``)."""
-
-    text: str
-    literal: bool = False
-
-    def covers(self, value: str, fold: bool = False) -> bool:
-        """Whether the value lies in the scope; `*` never crosses `/`. `fold` ignores letter case."""
-        text, value = (self.text.casefold(), value.casefold()) if fold else (self.text, value)
-        if self.literal or "*" not in text:
-            return text == value
-        pieces, segments = text.split("/"), value.split("/")
-        return len(pieces) == len(segments) and all(map(_run_matches, pieces, segments))
-
-    def facts(self) -> object:
-        """The spelling for JSON and YAML: text, or ``{"is": text}``."""
-        return {"is": self.text} if self.literal else self.text
-
-
-def _run_matches(pattern: str, text: str) -> bool:
-    """Match `*` as any run, leftmost first: linear, where a regular expression would go back over a hostile value."""
-    head, *rest = pattern.split("*")
-    if not rest:
-        return text == pattern
-    if not text.startswith(head) or len(text) < len(head) + len(rest[-1]) or not text.endswith(rest[-1]):
-        return False
-    place, end = len(head), len(text) - len(rest[-1])
-    for piece in rest[:-1]:
-        found = text.find(piece, place, end)
-        if found < 0:
-            return False
-        place = found + len(piece)
-    return True
-
-
-Where = Mapping[str, tuple[ScopeValue, ...]]
-ANYWHERE: Where = {}
 
 
 @dataclass(frozen=True, slots=True)

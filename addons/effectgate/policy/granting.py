@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
 
-from effectgate.policy.document import Document, KeyPath
+from effectgate.policy.document import Document
 from effectgate.policy.effect import Effect
 from effectgate.policy.fault import Fault, FaultsError
 from effectgate.policy.grant import (
@@ -20,29 +18,10 @@ from effectgate.policy.grant import (
     by_effect,
     sealed_grant,
 )
-from effectgate.policy.grants_file import DEFAULT_CEILING, AgentTable, EntryTable, GrantsTable
+from effectgate.policy.grants_draft import AgentDraft, EntryDraft, read_agents
+from effectgate.policy.grants_file import AgentTable, EntryTable
 from effectgate.policy.lattice import Ceiling, Profile
-from effectgate.policy.schema import near, read_table
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Row:
-    """One entry as written; `scoped` are the names in its `where`, readable or not."""
-
-    path: KeyPath
-    entry: EntryTable
-    scoped: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Agent:
-    """One agent as written, and where."""
-
-    path: KeyPath
-    table: AgentTable | None  # None: at fault
-    ceiling: str
-    entries: tuple[_Row, ...]
-    whole: bool  # every entry could be read
+from effectgate.policy.schema import near
 
 
 def grants_of(
@@ -52,8 +31,7 @@ def grants_of(
 
     Raises FaultsError with every fault of the file.
     """
-    agents, faults = _read(document)
-    faults += _repeated(document, agents)
+    agents, faults = read_agents(document)
     grants: dict[str, Grant] = {}
     for agent in agents:
         faults += _entry_faults(document, agent, catalog)
@@ -70,66 +48,7 @@ def grants_of(
     return grants
 
 
-def token_hashes(document: Document) -> Mapping[str, str]:
-    """Agent -> hex SHA-256 of its token, for those that have one in the file. Raises FaultsError as `grants_of` does."""
-    agents, faults = _read(document)
-    faults += _repeated(document, agents)
-    if faults:
-        raise FaultsError(faults)
-    tables = [agent.table for agent in agents if agent.table is not None]
-    return {table.name: table.token.removeprefix("sha256:") for table in tables if table.token}
-
-
-def _read(document: Document) -> tuple[list[_Agent], list[Fault]]:
-    _, faults = read_table(GrantsTable, document, document.value)
-    agents: list[_Agent] = []
-    for index, row in enumerate(_list(document.value, "agents")):
-        path: KeyPath = ("agents", index)
-        table, found = read_table(AgentTable, document, row, path)
-        rows = _list(row, "effects")
-        entries = _entries(document, (*path, "effects"), rows, found)
-        faults += found
-        agents.append(_Agent(path, table, _ceiling_name(row), entries, len(rows) == len(entries)))
-    return agents, faults
-
-
-def _ceiling_name(row: object) -> str:
-    name = row.get("ceiling", DEFAULT_CEILING) if isinstance(row, dict) else DEFAULT_CEILING
-    return name if isinstance(name, str) else DEFAULT_CEILING
-
-
-def _list(table: object, key: str) -> list[object]:
-    found = cast(Mapping[str, object], table).get(key) if isinstance(table, dict) else None
-    return found if isinstance(found, list) else []
-
-
-def _entries(document: Document, path: KeyPath, rows: list[object], faults: list[Fault]) -> tuple[_Row, ...]:
-    out: list[_Row] = []
-    for index, row in enumerate(rows):
-        entry, found = read_table(EntryTable, document, row, (*path, index))
-        faults += found
-        if entry is not None:
-            where = row.get("where") if isinstance(row, dict) else None
-            out.append(_Row((*path, index), entry, frozenset(where if isinstance(where, dict) else ())))
-    return tuple(out)
-
-
-def _repeated(document: Document, agents: list[_Agent]) -> Iterator[Fault]:
-    names: dict[str, KeyPath] = {}
-    tokens: dict[str, KeyPath] = {}
-    for agent in agents:
-        if agent.table is None:
-            continue
-        name, token = agent.table.name, agent.table.token
-        if names.setdefault(name, agent.path) != agent.path:
-            message = f"the agent {name} was already given on line {document.line_of(names[name])}"
-            yield document.fault((*agent.path, "name"), message, "join the two, or choose another name")
-        if token and tokens.setdefault(token, agent.path) != agent.path:
-            message = f"the token is also that of the agent on line {document.line_of(tokens[token])}"
-            yield document.fault((*agent.path, "token"), message, "make one with `effectgate token new NAME`")
-
-
-def _no_ceiling(document: Document, agent: _Agent, ceilings: Mapping[str, Ceiling]) -> Fault:
+def _no_ceiling(document: Document, agent: AgentDraft, ceilings: Mapping[str, Ceiling]) -> Fault:
     name = agent.ceiling
     meant = near(name, ceilings)
     fix = (
@@ -142,7 +61,7 @@ def _no_ceiling(document: Document, agent: _Agent, ceilings: Mapping[str, Ceilin
     return document.fault((*agent.path, "ceiling"), f"there is no ceiling {name}", fix)
 
 
-def _entry_faults(document: Document, agent: _Agent, catalog: EffectIndex) -> Iterator[Fault]:
+def _entry_faults(document: Document, agent: AgentDraft, catalog: EffectIndex) -> Iterator[Fault]:
     for row in agent.entries:
         effect = catalog.effects.get(row.entry.effect)
         if effect is None:
@@ -152,7 +71,7 @@ def _entry_faults(document: Document, agent: _Agent, catalog: EffectIndex) -> It
             yield from _scope_faults(document, row, effect)
 
 
-def _scope_faults(document: Document, row: _Row, effect: Effect) -> Iterator[Fault]:
+def _scope_faults(document: Document, row: EntryDraft, effect: Effect) -> Iterator[Fault]:
     for name in sorted(row.scoped):
         if effect.parameters is not None and name not in effect.parameters:
             known = ", ".join(sorted(effect.parameters))
@@ -164,7 +83,9 @@ def _scope_faults(document: Document, row: _Row, effect: Effect) -> Iterator[Fau
         yield document.fault(row.path, message, f'add where: {{{name}: YOURS}}, or "*" for all')
 
 
-def _grant(agent: AgentTable, rows: tuple[_Row, ...], catalog: EffectIndex, ceiling: Ceiling, now: datetime) -> Grant:
+def _grant(
+    agent: AgentTable, rows: tuple[EntryDraft, ...], catalog: EffectIndex, ceiling: Ceiling, now: datetime
+) -> Grant:
     entries: list[GrantEntry] = []
     cannot: list[Cannot] = []
     for entry in (row.entry for row in rows):
@@ -211,7 +132,7 @@ def _with_terms(
 
 
 def _empty_faults(
-    document: Document, agent: _Agent, grant: Grant, ceilings: Mapping[str, Ceiling], catalog: EffectIndex
+    document: Document, agent: AgentDraft, grant: Grant, ceilings: Mapping[str, Ceiling], catalog: EffectIndex
 ) -> Iterator[Fault]:
     """A grant that ends empty is a mistake, unless it only observes, or its seals say that it needs a second look."""
     path = (*agent.path, "effects")

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
 from effectgate.policy.fault import PatternError
-from effectgate.policy.grant import PERIODS, Escalation, ScopeValue
+from effectgate.policy.grant import PERIODS, Escalation
 from effectgate.policy.schema import Table, listed
+from effectgate.policy.scope import ScopeValue
 from effectgate.policy.words import EffectId, Name, choice, filled, text_of
 
 # The ceiling of a grant that names none (design.md section 6).

@@ -33,6 +33,12 @@ class Pack:
     rows: tuple[tuple[int, ...], ...]
     examples: tuple[Example, ...]
 
+    @property
+    def sites(self) -> frozenset[str]:
+        """The sites that its effects speak of."""
+        hosts = (host for effect in self.effects for host in effect.hosts)
+        return frozenset(host[1:] for host in hosts if host.startswith("@"))
+
     def effect_path(self, effect: Effect) -> KeyPath:
         """Where in the file the effect stands."""
         return ("effect", self.effects.index(effect))
@@ -57,6 +63,14 @@ def read_pack(document: Document, name: str, sites: Sites) -> tuple[Pack | None,
     examples = tuple(_example(row, table) for row, table in draft.examples)
     effects, rows = tuple(effect for effect, _ in built), tuple(row for _, row in built)
     return Pack(name, draft.head.plugin.version, document, effects, rows, examples), []
+
+
+def at_example_sites(pack: Pack) -> Pack:
+    """The pack with each site at NAME.example, where its examples ask for it, whatever the operator's own site may be."""
+    if not pack.sites:
+        return pack
+    moved, _ = read_pack(pack.document, pack.name, Sites.parse({name: [f"{name}.example"] for name in pack.sites}))
+    return moved or pack
 
 
 def _head_faults(document: Document, draft: PackDraft, name: str) -> Iterator[Fault]:

@@ -32,9 +32,9 @@ def bound_names(shape: ShapeTable) -> Counter[str]:
     names = [*shape.path.parameters] if shape.path is not None else []
     if isinstance(shape.host, HostPattern):
         names += shape.host.parameters
-    for patterns in (shape.query, shape.headers, shape.form, shape.json_):
-        for values in patterns.values():
-            names += _always(values)
+    if shape.query or shape.headers or shape.form or shape.json_:
+        for patterns in (shape.query, shape.headers, shape.form, shape.json_):
+            names += [name for values in patterns.values() for name in _always(values)]
     return Counter(names)
 
 
@@ -135,7 +135,7 @@ def _unbound(path: KeyPath, names: list[str], bound: Counter[str]) -> Found:
 
 def _tenants(draft: EffectDraft) -> Found:
     tenants = sorted({name for _, shape in draft.shapes for name in shape.tenant})
-    for row, shape in draft.shapes:
+    for row, shape in draft.shapes if tenants else ():
         bound = bound_names(shape)
         for name in tenants if shape.host is not None and shape.path is not None else ():
             if name not in bound:

@@ -126,7 +126,7 @@ class PathPattern:
         if self.glob is not None:
             return {} if glob_matches(self.glob, "/" + "/".join(segments), fold) else None
         count = len(self.segments)
-        if len(segments) != count and (self.tail is None or len(segments) < count + 1):
+        if len(segments) != count if self.tail is None else len(segments) <= count:
             return None
         out: dict[str, str] = {}
         for pattern, segment in zip(self.segments, segments, strict=False):
@@ -141,7 +141,7 @@ class PathPattern:
             first = segments[count]
             if not (first.casefold().startswith(self.tail.casefold()) if fold else first.startswith(self.tail)):
                 return None
-        return out if self.tail is None or len(segments) > count else None
+        return out
 
     def program(self) -> Program:
         """The pattern as a language over the characters of the decoded path."""
@@ -202,6 +202,8 @@ def _check_text(text: str) -> None:
 
 
 def _segment(text: str, part: str) -> Segment:
+    if "{" not in part and "}" not in part:
+        return Segment(part)
     found = list(_PARAMETER.finditer(part))
     rest = _PARAMETER.sub("", part)
     if len(found) > 1:

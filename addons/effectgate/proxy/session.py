@@ -51,6 +51,7 @@ class Sessions:
         self._authenticate = authenticate
         self._admitted = admitted
         self.disconnect: Callable[[Client], None] = lambda client: None
+        self.closed = ""  # why nobody may go anywhere, such as an option that lets traffic past the gate
         self.in_flight: Counter[str] = Counter()  # open tickets by principal
 
     def __len__(self) -> int:

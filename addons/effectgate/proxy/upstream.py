@@ -25,11 +25,10 @@ class Upstream:
     def server_connect(self, data: ServerConnectionHookData) -> None:
         """Refuse every connection that no request in flight has leave for; verify origins by the name that was decided on."""
         server = data.server
-        if (
-            server.transport_protocol != "tcp"
-            or server.via is not None
-            or not self._sessions.of(data.client).may_dial(server)
-        ):
+        if self._sessions.closed or server.transport_protocol != "tcp" or server.via is not None:
+            server.error = "the gate lets nothing of this kind through"
+            return
+        if not self._sessions.of(data.client).may_dial(server):
             server.error = "no request has leave for this connection"
             return
         assert server.address is not None

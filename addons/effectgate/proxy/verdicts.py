@@ -54,6 +54,9 @@ class Verdicts:
         if not (received.in_tunnel or received.authority):
             flow.stance = Refused(self._to_us(flow))
             return
+        if self._sessions.closed:
+            flow.stance = Refused(reply.fault(f"The gate is closed: {self._sessions.closed}.", flow.user_agent))
+            return
         session = self._sessions.of(flow.client_conn)
         caller = await self._caller(flow, session)
         flow.stance = (

@@ -1,0 +1,108 @@
+"""The same gate on a master that is not ours: what `mitmdump -s addons/egress.py` ends in.
+
+Everything is put on the master itself, not under the script, so that a broken edit of the script unloads nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Mapping
+
+from mitmproxy.connection import Client, Server
+from mitmproxy.master import Master
+
+from effectgate.boundary import Boundary
+from effectgate.proxy import options
+from effectgate.proxy.connection import close
+from effectgate.proxy.dispatch import Dispatch
+from effectgate.proxy.faults import Faults
+from effectgate.proxy.gate import Gate
+from effectgate.proxy.loop import AddressGuard, GuardedLoop, Resolve
+from effectgate.proxy.observer import Silent
+from effectgate.proxy.session import Authenticate
+from effectgate.proxy.settings import ProxySettings
+from effectgate.proxy.verdicts import Local
+
+
+class AttachError(Exception):
+    """This master cannot be gated; the message says why."""
+
+
+class Watch:
+    """Keeps the options safe: an unsafe one closes the gate until it is put back."""
+
+    name = "effectgate-watch"
+
+    def __init__(self, master: Master, gate: Gate, recheck_seconds: float) -> None:
+        self._master = master
+        self._gate = gate
+        self._seconds = recheck_seconds
+        self._recheck: asyncio.Task[None] | None = None
+
+    def configure(self, updated: set[str]) -> None:
+        """Look at every option after any change."""
+        self._gate.sessions.closed = options.unsafe(self._master.options)
+
+    def running(self) -> None:
+        """Begin to watch for credentials that are gone."""
+        self.configure(set())
+        self._recheck = asyncio.ensure_future(self._recheck_forever())
+
+    def done(self) -> None:
+        """Stop watching."""
+        if self._recheck is not None:
+            self._recheck.cancel()
+
+    async def _recheck_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._seconds)
+            self._gate.sessions.recheck()
+
+
+def attach(
+    master: Master,
+    settings: ProxySettings,
+    boundary: Boundary,
+    authenticate: Authenticate,
+    local: Local,
+    *,
+    ports: Callable[[], frozenset[int]] | None = None,
+    resolve: Resolve = socket.getaddrinfo,
+) -> None:
+    """Gate this master; a second call does nothing. Must run in its loop. Raises AttachError."""
+    if master.addons.get(Watch.name) is not None:
+        return
+    gate = Gate(settings, boundary, authenticate, local, ports or (lambda: settings.ports), Silent())
+    _guard_loop(settings, resolve)
+    proxyserver = master.addons.get("proxyserver")
+    gate.sessions.disconnect = lambda client: _close(proxyserver.connections, client, client)
+    gate.upstream.hang_up = lambda client, server: _close(proxyserver.connections, client, server)
+    ours = (*gate.addons, Watch(master, gate, settings.recheck_seconds))
+    master.addons.add(*ours)
+    # Ours come first: a layer that another addon makes would already stand in the stack. A new list, for mitmproxy may be
+    # walking the old one.
+    master.addons.chain = [*ours, *(addon for addon in master.addons.chain if addon not in ours)]
+    dispatch = Dispatch(master.addons, Faults(gate.sessions), settings.decide_seconds)
+    master.addons.handle_lifecycle = dispatch.handle_lifecycle  # type: ignore[method-assign]
+    options.secure(master.options)
+    if fault := options.unsafe(master.options):
+        raise AttachError(fault)
+
+
+def _guard_loop(settings: ProxySettings, resolve: Resolve) -> None:
+    loop = asyncio.get_running_loop()
+    if type(loop) is not asyncio.SelectorEventLoop and not isinstance(loop, GuardedLoop):
+        raise AttachError(
+            f"{type(loop).__name__} resolves and connects past the address guard; run asyncio's selector loop"
+        )
+    # The loop runs already and was made by mitmdump; GuardedLoop adds methods and no state that a constructor sets.
+    loop.__class__ = GuardedLoop
+    assert isinstance(loop, GuardedLoop)
+    loop.guard = AddressGuard.of(settings, frozenset({settings.listen}), resolve)
+
+
+def _close(connections: Mapping[object, object], client: Client, which: Client | Server) -> None:
+    handler = connections.get(client.id)
+    if handler is not None:
+        close(handler, which)  # type: ignore[arg-type]
