@@ -87,6 +87,8 @@ def _matches(catalog: Catalog, facts: RequestFacts) -> Iterator[Match]:
         shape = entry.shape
         if shape.scheme != facts.scheme or facts.port not in shape.ports:
             continue
+        if shape.path.glob is not None and facts.readings.rule_out(shape.path):
+            continue
         path = shape.path.match(facts.segments)
         if path is None and not facts.readings.matches(shape.path):
             continue
