@@ -20,7 +20,7 @@ from effectgate.policy.verdict import Named
 # Remembered outcomes of one catalog. Their number is bounded by its overlaps; the cap only guards against the unforeseen.
 MAX_OUTCOMES = 8192
 # Pairs of an effect that names a request and one that could block it. Only a catalogue of `*` over each other has more.
-MAX_PAIRS = 16_384
+MAX_PAIRS = 8192
 
 
 @dataclass(frozen=True, slots=True)
