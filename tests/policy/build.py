@@ -75,5 +75,7 @@ def scoped(catalog: Catalog, *entries: tuple[str, dict[str, str | list[str]]]) -
 def ask(catalog: Catalog, granted: Grant | str, request: str | RequestFacts, **keys: Any) -> Verdict:
     """Decide `"GET https://…"` under a grant, or under bare ids with spaces between them."""
     grant = grant_of_ids(catalog, granted.split()) if isinstance(granted, str) else granted
-    facts = request if isinstance(request, RequestFacts) else facts_from_url(*request.split(" ", 1), **keys)
-    return decide(catalog, grant, facts, now=NOW)
+    if isinstance(request, str):
+        method, _, url = request.partition(" ")
+        request = facts_from_url(method, url, **keys)
+    return decide(catalog, grant, request, now=NOW)

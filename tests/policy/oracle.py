@@ -101,33 +101,54 @@ def host_match(shape: Shape, host: str) -> Bound | None:
 # ---- discriminators ----
 
 
-def _pairs(text: str | None) -> list[tuple[str, str]] | None:
+@dataclass(frozen=True)
+class Carrier:
+    """Pairs of a query, a form or a header; `hidden` are those that a server sees which takes `;` for `&`."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    hidden: tuple[tuple[str, str], ...] = ()
+
+    def values(self, name: str, fold: bool) -> set[str]:
+        """Hidden pairs count when letters are folded, and else only against a value that is there."""
+        if fold:
+            return {value for known, value in self.pairs + self.hidden if known.casefold() == name.casefold()}
+        plain = {value for known, value in self.pairs if known == name}
+        return plain | {value for known, value in self.hidden if known == name} if plain else set()
+
+
+def _carrier(text: str | None) -> Carrier | None:
+    def pair(part: str) -> tuple[str, str]:
+        name, _, value = part.partition("=")
+        return unquote_plus(name, errors="strict"), unquote_plus(value, errors="strict")
+
+    parts = [part for part in (text or "").split("&") if part]
     try:
-        return [
-            (unquote_plus(name, errors="strict"), unquote_plus(value, errors="strict"))
-            for name, _, value in (part.partition("=") for part in (text or "").split("&") if part)
-        ]
+        hidden = [pair(later) for part in parts for later in part.split(";")[1:] if later]
+        return Carrier(tuple(map(pair, parts)), tuple(hidden))
     except UnicodeDecodeError:
         return None
 
 
-def _form(facts: RequestFacts) -> list[tuple[str, str]] | None:
+def _media_types(facts: RequestFacts) -> set[str]:
+    return {value.partition(";")[0] for value in facts.header("content-type")}
+
+
+def _form(facts: RequestFacts) -> Carrier | None:
     if not facts.body.present:
-        return []
-    kind = facts.header("content-type")
-    if facts.body.content is None or kind != (FORM,) or facts.header("content-encoding"):
+        return Carrier()
+    if facts.body.content is None or _media_types(facts) != {FORM} or facts.header("content-encoding"):
         return None
-    return _pairs(facts.body.content.decode("ascii")) if facts.body.content.isascii() else None
+    return _carrier(facts.body.content.decode("ascii")) if facts.body.content.isascii() else None
 
 
 def truth(shape: Shape, facts: RequestFacts, fold: bool) -> tuple[int, Bound]:
     """The shape's discriminators together, and what the true ones bind."""
-    query, form = _pairs(facts.query), _form(facts)
-    beside = form if facts.header("content-type") in ((FORM,), ("multipart/form-data",)) else []
+    query, form = _carrier(facts.query), _form(facts)
+    beside = form if _media_types(facts) & {FORM, "multipart/form-data"} else Carrier()
     worth, bound = TRUE, {}
     for patterns, carrier, other in (
         (shape.query, query, beside),
-        (shape.headers, list(facts.headers), []),
+        (shape.headers, Carrier(facts.headers), Carrier()),
         (shape.form, form, query),
     ):
         for name, wanted in patterns.items():
@@ -140,19 +161,16 @@ def truth(shape: Shape, facts: RequestFacts, fold: bool) -> tuple[int, Bound]:
 def _value(
     name: str,
     wanted: Iterable[ValuePattern],
-    carrier: list[tuple[str, str]] | None,
-    other: list[tuple[str, str]] | None,
+    carrier: Carrier | None,
+    other: Carrier | None,
     fold: bool,
 ) -> tuple[int, Bound]:
-    def values(pairs: list[tuple[str, str]]) -> set[str]:
-        return {value for known, value in pairs if (known.casefold() == name.casefold() if fold else known == name)}
-
     if carrier is None:
         return UNREADABLE, {}
-    mine = values(carrier)
+    mine = carrier.values(name, fold)
     if not mine:
         return FALSE, {}
-    if other is None or len(mine | values(other)) > 1:
+    if other is None or len(mine | other.values(name, fold)) > 1:
         return UNREADABLE, {}
     for pattern in wanted:
         bound = _match(pattern.text, min(mine), ".+", ".*", fold)
@@ -163,7 +181,7 @@ def _value(
 
 def conditions(shape: Shape, facts: RequestFacts) -> bool:
     """What a shape asks that is no part of its set."""
-    query = _pairs(facts.query)
+    query = _carrier(facts.query)
     return (
         (shape.body or not facts.body.present or facts.method not in ("GET", "HEAD", "OPTIONS"))
         and (shape.websocket or not facts.websocket)
@@ -171,7 +189,7 @@ def conditions(shape: Shape, facts: RequestFacts) -> bool:
         and not any(name in shape.absent for name, _ in facts.headers)
         and (
             shape.query_only is None
-            or (query is not None and {name for name, _ in query} <= shape.query_only | shape.query.keys())
+            or (query is not None and {name for name, _ in query.pairs} <= shape.query_only | shape.query.keys())
         )
     )
 
@@ -248,7 +266,7 @@ class Rules:
         return all(any(path_match(s, r, False) is not None for s in inner) for r in self.matching(shape))
 
     def _sure(self, shape: Shape) -> bool:
-        """ADR 0010: an excusing shape holds its own conditions, and is true in the letters of the request and with them folded."""
+        """ADR 0013: an excusing shape holds its own conditions, and is true in the letters of the request and with them folded."""
         return (
             self._transport(shape, self.facts.method)
             and conditions(shape, self.facts)
@@ -309,6 +327,6 @@ def _kind(part: str) -> int:
     return 2 if PARAMETER.fullmatch(part) else 1 if PARAMETER.search(part) else 0
 
 
-def decide(catalog: Catalog, grant: Grant, facts: RequestFacts) -> Answer:
+def decide_by_force(catalog: Catalog, grant: Grant, facts: RequestFacts) -> Answer:
     """The answer by brute force."""
     return Rules(catalog, grant, facts).answer()

@@ -1,12 +1,14 @@
-"""Random packs, grants and requests for the laws: small alphabets, so that shapes meet, and requests made from the shapes themselves."""
+"""Random packs, grants and requests for the laws: small alphabets, so that shapes meet, and requests made from the shapes themselves.
+
+Hypothesis draws only the seed: a world from it costs a millisecond, so that thousands are tried; `described` prints what failed.
+"""
 
 from __future__ import annotations
 
+import random
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-
-from hypothesis import strategies as st
 
 from effectgate.policy.authority import EnvelopeError
 from effectgate.policy.catalog import Catalog
@@ -16,35 +18,24 @@ from effectgate.policy.grant import Grant
 from effectgate.policy.vocabulary import RISKS
 from policy.build import effect, scoped, shape
 
-HOSTS = ("api.test", "*.api.test", "{h}.api.test", "a.*.api.test", "other.test")
-LITERALS = ("a", "b", "s", "S", "ab", "a;v", "a%2Fb", "k.git")
+HOSTS = ("api.test", "*.api.test", "api.test", "*.api.test", "{h}.api.test", "a.*.api.test", "other.test")
+LITERALS = ("a", "b", "s", "S", "a", "b", "s", "S", "ab", "a;v", "a%2Fb", "k.git")
 HOLES = ("{x}", "{y}", "{x}.git", "s{y}")
-TAILS = ("", "/*", "/a*", "/")
+TAILS = ("", "", "/*", "/a*", "/")
 GLOBS = ("/*/s", "/a/*/b", "/*a/b*", "/a*/s/*")
-METHODS = ("GET", "GET POST", "POST", "GET HEAD", "DELETE")
+METHODS = ("GET", "GET", "GET POST", "POST", "GET HEAD", "DELETE")
 WORDS = ("a", "b", "s", "S", "x1", "ab", "k.git", "sa")
-VALUES: tuple[str | list[str], ...] = ("List", "L*", "D*", "*", "{x}", "L{x}", ["List", "D*"])
+VALUES: tuple[str | list[str], ...] = ("List", "L*", "D*", "*", ["List", "D*"], "{x}", "L{x}")
+SPELLED = ("List", "list", "LIST", "Drop", "x", "L;", "", "L;Act=Drop")
+STRAY = ("act=Drop", "Act=%ff", "Act=D%72op", "page=1", "ACT=List", "+Act=x", "z=1;Act=Drop")
 FORM = ("content-type", "application/x-www-form-urlencoded")
-RARELY = st.sampled_from((False, False, False, True))
-SPELLED = st.sampled_from(("List", "list", "LIST", "Drop", "x", "L;", ""))
-
-
-@dataclass(frozen=True)
-class World:
-    """Effects, and a request in parts: method, host, segments (raw), query, headers, body."""
-
-    effects: tuple[Effect, ...]
-    request: Request
-
-    @property
-    def catalog(self) -> Catalog:
-        """A fresh catalog, without remembered outcomes."""
-        return Catalog.build(self.effects)
+MULTIPART = ("content-type", "multipart/form-data; boundary=x")
+PADDINGS = ("//", "tail", "inside;", "end;", "case", "slash", "percent", "first;")
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request before it is padded; `facts` is None where it is ambiguous."""
+    """A request in parts, before and after padding; `facts` is None where it is ambiguous."""
 
     method: str
     host: str
@@ -63,150 +54,134 @@ class Request:
             return None
 
 
-@st.composite
-def paths(draw: st.DrawFn) -> str:
-    """A path pattern; one {name} at most once."""
-    if draw(RARELY):
-        return draw(st.sampled_from(GLOBS))
-    parts: list[str] = []
-    for part in draw(st.lists(st.sampled_from(LITERALS[:4] * 2 + LITERALS + HOLES * 2), max_size=3)):
-        if not any(name in part and name in "".join(parts) for name in ("{x}", "{y}")):
-            parts.append(part)
-    tail = draw(st.sampled_from(TAILS))
-    return "".join(f"/{part}" for part in parts) + (tail or ("" if parts else "/"))
+class World:
+    """Everything that one seed makes; each method goes on where the last one stopped."""
 
+    def __init__(self, seed: int, most: int = 6) -> None:
+        self.dice = random.Random(seed)
+        self.effects = tuple(self._effect(number) for number in range(self.dice.randint(1, most)))
 
-@st.composite
-def shapes(draw: st.DrawFn) -> Shape:
-    """A shape, mostly plain, now and then with discriminators and conditions."""
-    host = draw(st.sampled_from(HOSTS[:2] * 3 + HOSTS))
-    keys: dict[str, Any] = {}
-    if draw(RARELY):
-        keys["query"] = {"Act": draw(st.sampled_from(VALUES[:4] if "{x}" in host else VALUES))}
-    if draw(RARELY) and draw(RARELY):
-        keys["form"] = {"Act": draw(st.sampled_from(VALUES[:4]))}
-    if draw(RARELY) and draw(RARELY):
-        keys["headers"] = {"x-op": draw(st.sampled_from(VALUES[:4]))}
-    if draw(RARELY) and draw(RARELY):
-        keys["query_only"] = frozenset({"page"})
-    if draw(RARELY) and draw(RARELY):
-        keys["absent"] = frozenset({"x-bad"})
-    keys["body"] = draw(RARELY)
-    keys["encoded_slash"] = draw(RARELY)
-    keys["fold"] = draw(RARELY) and draw(RARELY)
-    keys["ignore_case"] = frozenset({"x"}) if draw(RARELY) else frozenset()
-    path = draw(paths())
-    if "{x}" in path and "query" in keys:
-        keys["query"] = {"Act": "D*"}
-    return shape(f"{draw(st.sampled_from(METHODS))} {host}{path}", **keys)
+    @property
+    def catalog(self) -> Catalog:
+        """A fresh catalog, without remembered outcomes."""
+        return Catalog.build(self.effects)
 
+    def rarely(self, one_in: int = 4) -> bool:
+        """True once in so many times."""
+        return self.dice.randrange(one_in) == 0
 
-@st.composite
-def effects(draw: st.DrawFn, number: int) -> Effect:
-    """An effect of a pack named by its number: shapes, or a vouch."""
-    risk = draw(st.sampled_from(tuple(RISKS)))
-    reserved = draw(RARELY)
-    if draw(st.integers(0, 5)) == 0:
-        host = draw(st.sampled_from(("api.test", "*.api.test", "other.test")))
-        return effect(f"p{number}/vouch", risk, hosts=(host,), reserved=reserved)
-    made = draw(st.lists(shapes(), min_size=1, max_size=3))
-    return effect(f"p{number}/e", risk, *made, reserved=reserved)
+    # ---- packs ----
 
+    def path(self) -> str:
+        """A path pattern; each {name} at most once."""
+        dice = self.dice
+        if self.rarely(6):
+            return dice.choice(GLOBS)
+        parts: list[str] = []
+        for _ in range(dice.randint(0, 3)):
+            part = dice.choice(LITERALS + HOLES * 2)
+            if not any(name in part and name in "".join(parts) for name in ("{x}", "{y}")):
+                parts.append(part)
+        tail = dice.choice(TAILS)
+        return "".join(f"/{part}" for part in parts) + (tail or ("" if parts else "/"))
 
-@st.composite
-def bodies(draw: st.DrawFn, chosen: Shape) -> dict[str, Any]:
-    """Headers, query and body that the shape's discriminators may take, or just miss."""
-    out: dict[str, Any] = {"headers": ()}
-    query = [f"{n}={draw(SPELLED)}" for n in chosen.query for _ in range(draw(st.sampled_from((1, 1, 1, 2, 0))))]
-    if draw(RARELY):
-        query.append(draw(st.sampled_from(("act=Drop", "Act=%ff", "Act=D%72op", "page=1", "ACT=List", "+Act=x"))))
-    if query:
-        out["query"] = "&".join(query)
-    if chosen.headers or draw(st.integers(0, 9)) == 0:
-        out["headers"] += tuple(("X-Op", draw(SPELLED).strip() or "x") for _ in range(draw(st.sampled_from((1, 1, 2)))))
-    if draw(st.integers(0, 9)) == 0:
-        out["headers"] += (("x-bad", "1"),)
-    if chosen.form or draw(st.integers(0, 9)) == 0:
-        out["body"] = draw(st.sampled_from((b"Act=List", b"act=Drop", b"Act=List&Act=Drop", b"Act=%ff", b"x")))
-        if draw(st.integers(0, 3)):
-            out["headers"] += (FORM,)
-    return out
+    def shape(self) -> Shape:
+        """A shape, mostly plain, now and then with discriminators and conditions."""
+        path, keys = self.path(), dict[str, Any]()
+        if self.rarely():
+            keys["query"] = {"Act": self.dice.choice(VALUES[:5] if "{x}" in path else VALUES)}
+        if self.rarely(12):
+            keys["form"] = {"Act": self.dice.choice(VALUES[:5])}
+        if self.rarely(12):
+            keys["headers"] = {"x-op": self.dice.choice(VALUES[:5])}
+        if self.rarely(10):
+            keys["query_only"] = frozenset({"page"})
+        if self.rarely(10):
+            keys["absent"] = frozenset({"x-bad"})
+        keys["body"], keys["encoded_slash"], keys["fold"] = self.rarely(), self.rarely(), self.rarely(10)
+        keys["ignore_case"] = frozenset({"x"}) if self.rarely() else frozenset()
+        return shape(f"{self.dice.choice(METHODS)} {self.dice.choice(HOSTS)}{path}", **keys)
 
+    def _effect(self, number: int) -> Effect:
+        risk, reserved = self.dice.choice(tuple(RISKS)), self.rarely(5)
+        if self.rarely(6):
+            host = self.dice.choice(("api.test", "*.api.test", "other.test"))
+            return effect(f"p{number}/vouch", risk, hosts=(host,), reserved=reserved)
+        return effect(f"p{number}/e", risk, *(self.shape() for _ in range(self.dice.randint(1, 3))), reserved=reserved)
 
-@st.composite
-def requests(draw: st.DrawFn, pack: tuple[Effect, ...]) -> Request:
-    """A plain request that some shape of these effects was meant for."""
-    catalog = Catalog.build(pack)
-    chosen = draw(st.sampled_from([shape for e in pack for shape in catalog.shapes(e.id)]))
-    method = draw(st.sampled_from(sorted(chosen.methods) or ["GET", "POST"]))
-    host = _filled(draw, chosen.host.text, ("a", "b", "a.b"), ("a", "b"))
-    path = _filled(draw, chosen.path.text, ("", "a", "s", "b/s", "x1/S"), WORDS)
-    return Request(method, host, path, **draw(bodies(chosen)))
+    def grant(self) -> Grant:
+        """Some of the effects, now and then narrowed by parameters that all of their shapes bind."""
+        catalog, entries = self.catalog, list[tuple[str, dict[str, str | list[str]]]]()
+        for effect_id in catalog.effects:
+            for _ in range(self.dice.choice((0, 0, 1, 1, 2))):
+                names = sorted(catalog.parameters(effect_id))
+                entries.append((effect_id, {n: self._scope() for n in names if self.rarely(2)}))
+        return scoped(catalog, *entries)
 
+    def _scope(self) -> str | list[str]:
+        texts = ("a", "s", "=x1", "*", "a*", "b", "S")
+        return list(self.dice.sample(texts, 2)) if self.rarely() else self.dice.choice(texts)
 
-def _filled(draw: st.DrawFn, text: str, runs: tuple[str, ...], words: tuple[str, ...]) -> str:
-    for hole in ("{x}", "{y}", "{h}"):
-        if hole in text:
-            text = text.replace(hole, draw(st.sampled_from(words)))
-    while "*" in text:
-        text = text.replace("*", draw(st.sampled_from(runs)), 1)
-    return text
+    # ---- requests ----
 
+    def request(self) -> Request:
+        """A plain request that some shape of these effects was meant for."""
+        catalog = self.catalog
+        chosen = self.dice.choice([s for e in self.effects for s in catalog.shapes(e.id)])
+        method = self.dice.choice(sorted(chosen.methods) or ["GET", "POST"])
+        host = self._filled(chosen.host.text, ("a", "b", "a.b"), ("a", "b"))
+        path = self._filled(chosen.path.text, ("", "a", "s", "b/s", "x1/S"), WORDS)
+        return self._dressed(Request(method, host, path), chosen)
 
-PADDINGS = ("//", "tail", "mid;", ";end", "case", "slash", "percent", ";first", "dots")
+    def _filled(self, text: str, runs: tuple[str, ...], words: tuple[str, ...]) -> str:
+        for hole in ("{x}", "{y}", "{h}"):
+            text = text.replace(hole, self.dice.choice(words))
+        while "*" in text:
+            text = text.replace("*", self.dice.choice(runs), 1)
+        return text
 
+    def _dressed(self, request: Request, chosen: Shape) -> Request:
+        """Headers, query and body that the shape's discriminators may take, or just miss."""
+        dice = self.dice
+        query = [f"{name}={dice.choice(SPELLED)}" for name in chosen.query for _ in range(dice.choice((1, 1, 1, 2, 0)))]
+        query += [dice.choice(STRAY)] if self.rarely() else []
+        headers: list[tuple[str, str]] = []
+        if chosen.headers or self.rarely(9):
+            headers += [("X-Op", dice.choice(SPELLED[:5])) for _ in range(dice.choice((1, 1, 2)))]
+        headers += [("x-bad", "1")] if self.rarely(9) else []
+        body = None
+        if chosen.form or self.rarely(9):
+            body = dice.choice((b"Act=List", b"act=Drop", b"Act=List&Act=Drop", b"Act=%ff", b"x"))
+            headers += dice.choice(([FORM], [FORM], [MULTIPART], []))
+        return replace(request, query="&".join(query) or None, headers=tuple(headers), body=body)
 
-@st.composite
-def padded(draw: st.DrawFn, request: Request, kinds: tuple[str, ...] = PADDINGS) -> Request:
-    """The request in another spelling that some server takes for the same."""
-    path = request.path
-    for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=3)):
-        at = draw(st.sampled_from([i for i, c in enumerate(path) if c == "/"]))
-        path = _padded(draw, path, at, kind)
-    return Request(request.method, request.host, path, request.query, request.headers, request.body)
+    def padded(self, request: Request, kinds: tuple[str, ...] = PADDINGS) -> Request:
+        """The request in another spelling that some server takes for the same."""
+        path = request.path
+        for _ in range(self.dice.choice((1, 1, 2, 3))):
+            path = self._padded(path, self.dice.choice(kinds))
+        return replace(request, path=path)
 
+    def _padded(self, path: str, kind: str) -> str:
+        at = self.dice.choice([place for place, char in enumerate(path) if char == "/"])
+        letters = [] if "%" in path else [place for place, char in enumerate(path) if char in string.ascii_letters]
+        place = self.dice.choice(letters) if letters else 0
+        letter, before, after = path[place], path[:place], path[place + 1 :]
+        return {
+            "//": path[:at] + "/" + path[at:],
+            "tail": path + "/",
+            "inside;": path[:at] + ";w" * (at > 0) + path[at:],
+            "first;": path[:at] + "/;w" + path[at:],
+            "end;": path + ";w=1",
+            "slash": path[:at] + "%2F" + path[at + 1 :] if at else path,
+            "case": before + letter.swapcase() + after,
+            "percent": before + f"%{ord(letter):02x}" + after if place else path,
+        }[kind]
 
-def _padded(draw: st.DrawFn, path: str, at: int, kind: str) -> str:
-    if kind == "//":
-        return path[:at] + "/" + path[at:]
-    if kind == "tail":
-        return path + "/"
-    if kind in ("mid;", ";first"):
-        return path[:at] + ("/;w" if kind == ";first" else ";v" if at else "") + path[at:]
-    if kind == ";end":
-        return path + ";w=1"
-    if kind == "slash":
-        return path[:at] + "%2F" + path[at + 1 :] if at else path
-    letters = [i for i, c in enumerate(path) if c in string.ascii_letters and not path[max(0, i - 2) : i].endswith("%")]
-    if not letters or "%" in path:
-        return path
-    place = draw(st.sampled_from(letters))
-    letter = path[place]
-    return path[:place] + (letter.swapcase() if kind == "case" else f"%{ord(letter):02x}") + path[place + 1 :]
-
-
-@st.composite
-def worlds(draw: st.DrawFn, most: int = 6) -> World:
-    """Effects and a request for one of them, in half of the cases padded."""
-    pack = tuple(draw(effects(number)) for number in range(draw(st.integers(1, most))))
-    request = draw(requests(pack))
-    if draw(st.booleans()):
-        request = draw(padded(request))
-    return World(pack, request)
-
-
-@st.composite
-def grants(draw: st.DrawFn, catalog: Catalog) -> Grant:
-    """Some of the effects; now and then narrowed by a parameter that all of its shapes bind."""
-    entries: list[tuple[str, dict[str, str | list[str]]]] = []
-    for effect_id in catalog.effects:
-        if not draw(st.booleans()):
-            continue
-        names = sorted(catalog.parameters(effect_id))
-        for _ in range(draw(st.sampled_from((1, 1, 2)))):
-            where = {n: draw(st.sampled_from(("a", "s", "=x1", "*", "a*"))) for n in names if draw(st.booleans())}
-            entries.append((effect_id, dict(where)))
-    return scoped(catalog, *entries)
+    def spelled(self) -> Request:
+        """A request, in half of the cases padded."""
+        request = self.request()
+        return self.padded(request) if self.rarely(2) else request
 
 
 def described(catalog: Catalog, grant: Grant, facts: RequestFacts) -> str:

@@ -78,7 +78,7 @@ class Admission:
     def _excused(self, other: Match, mine: Sequence[Match]) -> bool:
         """Whether on each reading that `other` matches, a shape of ours matches too and is strictly contained in it.
 
-        Folded letters help a blocker only: our shape must match the letters that the request has (ADR 0010).
+        Folded letters help a blocker only: our shape must match the letters that the request has (ADR 0013).
         """
         if other.shape.vouch and any(match.named and not match.shape.vouch for match in mine):
             return True

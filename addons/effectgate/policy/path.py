@@ -126,7 +126,7 @@ class PathPattern:
         if self.glob is not None:
             return {} if glob_matches(self.glob, "/" + "/".join(segments), fold) else None
         count = len(self.segments)
-        if len(segments) != count and (self.tail is None or len(segments) < count + 1):
+        if len(segments) != count if self.tail is None else len(segments) <= count:
             return None
         out: dict[str, str] = {}
         for pattern, segment in zip(self.segments, segments, strict=False):
@@ -141,7 +141,7 @@ class PathPattern:
             first = segments[count]
             if not (first.casefold().startswith(self.tail.casefold()) if fold else first.startswith(self.tail)):
                 return None
-        return out if self.tail is None or len(segments) > count else None
+        return out
 
     def program(self) -> Program:
         """The pattern as a language over the characters of the decoded path."""
