@@ -59,7 +59,6 @@ HEADS: dict[str, bytes] = {
     "bad escape": b"GET /a%zz HTTP/1.1\r\n" + H + b"\r\n",
     "lower-case method": b"get / HTTP/1.1\r\n" + H + b"\r\n",
     "mixed-case method": b"gEt / HTTP/1.1\r\n" + H + b"\r\n",
-    "unknown method": b"FROB / HTTP/1.1\r\n" + H + b"\r\n",
     "TRACE": b"TRACE / HTTP/1.1\r\n" + H + b"\r\n",
     "CONNECT in the tunnel": b"CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n",
     "version 3.7": b"GET / HTTP/3.7\r\n" + H + b"\r\n",
