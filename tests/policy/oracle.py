@@ -145,7 +145,7 @@ def truth(shape: Shape, facts: RequestFacts, fold: bool) -> tuple[int, Bound]:
     """The shape's discriminators together, and what the true ones bind."""
     query, form = _carrier(facts.query), _form(facts)
     beside = form if _media_types(facts) & {FORM, "multipart/form-data"} else Carrier()
-    worth, bound = TRUE, {}
+    worth, bound = TRUE, Bound()
     for patterns, carrier, other in (
         (shape.query, query, beside),
         (shape.headers, Carrier(facts.headers), Carrier()),

@@ -57,13 +57,10 @@ def _carriers(shape: Shape) -> tuple[Patterns, ...]:
 
 
 def _patterns_within(mine: Patterns, its: Patterns, fold: bool, whole_fold: bool) -> bool:
-    return (
-        all(
-            name in mine
-            and all(language.included(p.program(fold), [w.program(whole_fold) for w in wanted]) for p in mine[name])
-            for name, wanted in its.items()
-        )
-        and (whole_fold or not fold or not its)  # names fold too, and the whole would miss some spelling of them
+    if its and fold and not whole_fold:
+        return False  # some spelling of a name is ours and not the other's
+    return all(
+        name in mine and all(p.included(wanted, fold, whole_fold) for p in mine[name]) for name, wanted in its.items()
     )
 
 

@@ -9,7 +9,7 @@ from effectgate.policy import sentence
 from effectgate.policy.catalog import Catalog
 from effectgate.policy.facts import RequestFacts
 from effectgate.policy.grant import Grant
-from effectgate.policy.outcome import Outcome, weigh, weigh_expired
+from effectgate.policy.outcome import Outcome, overgrown, weigh, weigh_expired
 from effectgate.policy.proposal import proposals
 from effectgate.policy.recognition import Match, recognise
 from effectgate.policy.verdict import Verdict
@@ -33,6 +33,8 @@ def decide(
     `ports` are `network.ports`; `credentials` are the HMACs of the request's own credentials, for entries that pin one.
     """
     matches = recognise(catalog, facts)
+    if overgrown(matches):
+        return Verdict(Decision.DENY, Reason.PDP_ERROR, sentence.overgrown(facts))
     if grant.expires is not None and now >= grant.expires:
         outcome, lapsed = weigh_expired(catalog, grant, matches, facts), sentence.expired(grant.expires)
     else:

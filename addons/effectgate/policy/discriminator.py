@@ -28,8 +28,6 @@ def evaluate(shape: Shape, facts: RequestFacts, fold: bool) -> tuple[Truth, Boun
 
     Folding never makes a discriminator less than unreadable that was not false before.
     """
-    if not (shape.query or shape.headers or shape.form):
-        return Truth.TRUE, NOTHING
     together, bound = Truth.TRUE, dict[str, str]()
     for patterns, carrier, other in _carriers(shape, facts):
         for name, wanted in patterns.items():

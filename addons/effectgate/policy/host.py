@@ -83,8 +83,8 @@ class HostPattern:
 
     def included(self, other: HostPattern) -> bool:
         """Whether every host of this pattern is one of the other's."""
-        if self.text == other.text:
-            return True
+        if self.text == other.text or not (other.wild or other.parameters):
+            return self.text == other.text
         return language.included(self.program(), (other.program(),))
 
     def intersects(self, other: HostPattern) -> bool:

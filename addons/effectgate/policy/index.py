@@ -18,12 +18,17 @@ ANY_METHOD = ""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One shape of one effect. `rank` orders by specificity, most specific first, then least risk, then id."""
+    """One shape of one effect. `rank` orders by specificity, most specific first, then least risk, then id.
+
+    `discriminating`: it has discriminators; `conditional`: it has conditions on the header or the query.
+    """
 
     effect: Effect
     shape: Shape
     specificity: tuple[object, ...]
     rank: tuple[object, ...]
+    discriminating: bool
+    conditional: bool
 
 
 def entry_of(effect: Effect, shape: Shape) -> Entry:
@@ -32,7 +37,9 @@ def entry_of(effect: Effect, shape: Shape) -> Entry:
     exact = sum("*" not in p.text for patterns in carriers for wanted in patterns.values() for p in wanted)
     path = () if shape.vouch else shape.path.rank()[:-1]
     specificity = ((*path, ABSENT), shape.host.rank(), -exact)
-    return Entry(effect, shape, specificity, (*specificity, effect.risk, effect.id))
+    discriminating = bool(shape.query or shape.headers or shape.form)
+    conditional = bool(shape.absent) or shape.query_only is not None
+    return Entry(effect, shape, specificity, (*specificity, effect.risk, effect.id), discriminating, conditional)
 
 
 @dataclass(slots=True, eq=False)

@@ -19,6 +19,8 @@ from effectgate.policy.verdict import Named
 
 # Remembered outcomes of one catalog. Their number is bounded by its overlaps; the cap only guards against the unforeseen.
 MAX_OUTCOMES = 8192
+# Pairs of an effect that names a request and one that could block it. Only a catalogue of `*` over each other has more.
+MAX_PAIRS = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,11 @@ class Outcome:
     asks: tuple[Ask, ...] = ()
     secret: frozenset[str] = frozenset()
     template: str = ""
+
+
+def overgrown(matches: Sequence[Match]) -> bool:
+    """Whether there are too many effects to be weighed against each other; then nothing is admitted, whatever the grant."""
+    return len(matches) > 64 and len({m.effect.id for m in matches if m.named}) * len(matches) > MAX_PAIRS
 
 
 def weigh(

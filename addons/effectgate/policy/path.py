@@ -18,6 +18,7 @@ from effectgate.policy.walk import GlobWalk, SegmentWalk, Walk
 
 _PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)\}")
 _ESCAPE = re.compile(r"%(?!2F)")
+_HOLE = "\0"
 _SEGMENT_ONE = Element(frozenset("/"), negated=True)
 _SEGMENT_RUN = Element(frozenset("/"), negated=True, loop=True)
 _ANY_RUN = Element(frozenset(), negated=True, loop=True)
@@ -151,7 +152,15 @@ class PathPattern:
         """Whether every path of this pattern is one of the other's; exact."""
         if self.glob is None and other.glob is None and (other.fold or not self.fold):
             return self._included_by_segments(other)
+        if other.glob is not None and (other.fold or not self.fold):
+            return glob_matches(other.glob, self._with_holes(), other.fold)
+        if self.glob is not None and other.tail is None and other.glob is None:
+            return False  # its `*` has any number of segments
         return language.included(self.program(), (other.program(),))
+
+    def _with_holes(self) -> str:
+        """The pattern with a letter that no pattern has for each `*` and `{name}`: only a `*` takes it, and that takes any run."""
+        return _PARAMETER.sub(_HOLE, self.text).replace("*", _HOLE)
 
     def _included_by_segments(self, other: PathPattern) -> bool:
         mine, its, fold = self.segments, other.segments, other.fold

@@ -19,7 +19,7 @@ ENCODED_SLASH = "%2F"
 MAX_EMPTY = 64
 MAX_EDGES = 1024
 # Characters on all edges; in a heavier path a `*` in mid-path counts as matching where it blocks and not where it excuses.
-MAX_WEIGHT = 8192
+MAX_WEIGHT = 1024
 # States of the product walked by `escapes`; beyond it the request counts as escaping (fail closed).
 MAX_PRODUCT = 20_000
 
@@ -36,10 +36,10 @@ class Readings:
 
     plain: tuple[str, ...]
     folded: tuple[str, ...]
+    text: str
     linear: bool
     edges: tuple[tuple[Edge, ...], ...] = ()
     settled: tuple[tuple[int, ...], ...] = ()
-    text: str = ""
     heavy: bool = False
 
     @classmethod
@@ -48,27 +48,28 @@ class Readings:
         folded = tuple(map(str.casefold, segments))
         text = "/".join(folded)
         if "" not in segments and ";" not in text and "%2f" not in text:
-            return cls(segments, folded, True)
+            return cls(segments, folded, text, True)
         _check_number(segments)
         edges, settled = _graph(segments)
         weight = sum(len(label) for out in edges for label, _, _ in out)
-        return cls(segments, folded, False, edges, settled, text, weight > MAX_WEIGHT)
+        return cls(segments, folded, text, False, edges, settled, weight > MAX_WEIGHT)
+
+    def rule_out(self, pattern: PathPattern) -> bool:
+        """Whether a glob matches on no reading, for a piece of it is not in the path: cheap, where many globs must be asked."""
+        walk = pattern.caseless
+        return isinstance(walk, GlobWalk) and not walk.finds_fragments(self.text)
 
     def matches(self, pattern: PathPattern) -> bool:
         """Whether some reading matches, letters folded."""
         if self.linear:
             return pattern.bind(self.plain, True) is not None
-        return self._possible(pattern.caseless) and self._escapes(pattern.caseless, ())
+        return self._escapes(pattern.caseless, ())
 
     def escapes(self, outer: PathPattern, inner: Sequence[PathPattern]) -> bool:
         """Whether some reading matches `outer`, letters folded, and none of `inner` in the letters that the request has."""
         if self.linear:
             return self.matches(outer) and not any(p.match(self.plain) is not None for p in inner)
         return self._escapes(outer.caseless, [p.walk for p in inner])
-
-    def _possible(self, walk: Walk) -> bool:
-        """A cheap look before the walk: what is literal in a glob stands in the path, whatever is removed between."""
-        return not isinstance(walk, GlobWalk) or all(part in self.text for part in walk.fragments)
 
     def _escapes(self, outer: Walk, inner: Sequence[Walk]) -> bool:
         if self.heavy and isinstance(outer, GlobWalk):
@@ -85,9 +86,12 @@ class Readings:
                     moved = tuple(
                         w.step(s, folded if w.caseless else label) for w, s in zip(walks, states, strict=True)
                     )
-                    if moved[0] != DEAD and PASSED not in moved[1:] and (target, moved) not in seen:
-                        seen.add((target, moved))
-                        todo.append((target, moved))
+                    if moved[0] == DEAD or PASSED in moved[1:] or (target, moved) in seen:
+                        continue
+                    if moved[0] == PASSED and all(state == DEAD for state in moved[1:]):
+                        return True
+                    seen.add((target, moved))
+                    todo.append((target, moved))
             if len(seen) > MAX_PRODUCT:
                 return True
         return False
@@ -105,6 +109,10 @@ def _graph(segments: tuple[str, ...]) -> tuple[tuple[tuple[Edge, ...], ...], tup
     edges: list[tuple[Edge, ...]] = []
     removed: list[set[int]] = []
     for segment in segments:
+        if segment and ";" not in segment and ENCODED_SLASH not in segment:
+            edges.append(((segment, segment.casefold(), len(edges) + 1),))
+            removed.append(set())
+            continue
         pieces = segment.split(ENCODED_SLASH)
         first, last = len(edges), len(edges) + len(pieces)
         for at in range(len(pieces)):
@@ -114,7 +122,7 @@ def _graph(segments: tuple[str, ...]) -> tuple[tuple[tuple[Edge, ...], ...], tup
     settled: list[tuple[int, ...]] = [(len(edges),)]
     for at in range(len(edges) - 1, -1, -1):
         after = {node for target in removed[at] for node in settled[len(edges) - target]}
-        settled.append((at, *sorted(after)))
+        settled.append((at, *sorted(after)) if after else (at,))
     return tuple(edges), tuple(reversed(settled))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from effectgate.policy import binding
 from effectgate.policy.catalog import Catalog
-from effectgate.policy.discriminator import Truth, conditions_hold, evaluate
+from effectgate.policy.discriminator import NOTHING, Truth, conditions_hold, evaluate
 from effectgate.policy.effect import Effect, Shape
 from effectgate.policy.facts import RequestFacts
 from effectgate.policy.index import Entry
@@ -79,25 +79,34 @@ class Match:
 
 def recognise(catalog: Catalog, facts: RequestFacts) -> list[Match]:
     """Every match, in the order of the index."""
-    return list(_matches(catalog, facts))
+    quiet = not (facts.body.present or facts.websocket or facts.encoded_slash)
+    found = [
+        _match(entry, facts, quiet)
+        for entry in catalog.candidates(facts)
+        if facts.port in entry.shape.ports and facts.scheme == entry.shape.scheme
+    ]
+    return [match for match in found if match is not None]
 
 
-def _matches(catalog: Catalog, facts: RequestFacts) -> Iterator[Match]:
-    for entry in catalog.candidates(facts):
-        shape = entry.shape
-        if shape.scheme != facts.scheme or facts.port not in shape.ports:
-            continue
-        path = shape.path.match(facts.segments)
-        if path is None and not facts.readings.matches(shape.path):
-            continue
-        folded, values = evaluate(shape, facts, True)
+def _match(entry: Entry, facts: RequestFacts, quiet: bool) -> Match | None:
+    """`quiet`: the request has nothing that a condition could be about, but for headers and query."""
+    shape, pattern = entry.shape, entry.shape.path
+    if pattern.glob is not None and facts.readings.rule_out(pattern):
+        return None
+    path = pattern.bind(facts.segments, pattern.fold)
+    if path is None and not facts.readings.matches(pattern):
+        return None
+    truth = folded = Truth.TRUE
+    bound: Parameters = path or NOTHING
+    if entry.discriminating:
+        folded, _ = evaluate(shape, facts, True)
         if folded is Truth.FALSE:
-            continue
+            return None
         truth, values = evaluate(shape, facts, False)
-        written = truth is Truth.TRUE and (not shape.methods or facts.method in shape.methods)
-        conditions = conditions_hold(shape, facts)
-        named = path is not None and written and conditions
-        bound: Parameters = path or {}
-        if named and (values or shape.host.parameters):
-            bound = {**(shape.host.match(facts.host) or {}), **values, **bound}
-        yield Match(entry, facts, named, path is not None, written and folded is Truth.TRUE, conditions, bound)
+        bound = {**values, **bound}
+    written = truth is Truth.TRUE and (not shape.methods or facts.method in shape.methods)
+    conditions = (quiet and not entry.conditional) or conditions_hold(shape, facts)
+    if shape.host.parameters:
+        bound = {**(shape.host.match(facts.host) or {}), **bound}
+    named = path is not None and written and conditions
+    return Match(entry, facts, named, path is not None, written and folded is Truth.TRUE, conditions, bound)

@@ -50,6 +50,11 @@ def encoded_slash(facts: RequestFacts) -> str:
     return f"The path of {facts.method} {facts.host} has an encoded slash (%2F), which no effect for it accepts; send a plain path."
 
 
+def overgrown(facts: RequestFacts) -> str:
+    """The reason where too many effects match one request to weigh them against each other."""
+    return f"So many effects of the catalogue match {facts.method} {facts.url} that they cannot be weighed; its packs must be more precise."
+
+
 def no_grant(principal: str) -> str:
     """The reason where the agent holds no grant."""
     return f"The agent {principal} has no grant." if principal else "There is no grant."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from effectgate.policy import language
@@ -11,6 +12,7 @@ from effectgate.policy.language import Element, Program
 from effectgate.policy.path import glob_matches
 
 _PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)\}")
+_HOLE = "\0"
 _ONE = Element(frozenset(), negated=True)
 _RUN = Element(frozenset(), negated=True, loop=True)
 
@@ -63,6 +65,16 @@ class ValuePattern:
             value, before, after = folded, before.casefold(), after.casefold()
         bound = value[len(before) : len(value) - len(after)]
         return {self.name: bound} if bound else None
+
+    def included(self, wholes: Sequence[ValuePattern], fold: bool, whole_fold: bool) -> bool:
+        """Whether every value of this pattern is one of some whole's; exact."""
+        if whole_fold or not fold:  # a letter that no pattern has, where anything may stand: only a `*` takes it
+            word = _HOLE.join(self.runs)
+            if any(not whole.name and whole.match(word, whole_fold) is not None for whole in wholes):
+                return True
+            if len(wholes) == 1 and not wholes[0].name:
+                return False
+        return language.included(self.program(fold), [whole.program(whole_fold) for whole in wholes])
 
     def program(self, fold: bool = False) -> Program:
         """The pattern as a language over characters; with `fold`, over either case of each."""

@@ -63,7 +63,7 @@ class SegmentWalk:
 class GlobWalk:
     """The walk of a glob, all placements of its runs at once: bit i of the state says that i literal characters are taken."""
 
-    __slots__ = ("_final", "_loops", "_masks", "caseless", "fragments")
+    __slots__ = ("_final", "_fragments", "_loops", "_masks", "caseless")
 
     start = 1
 
@@ -75,7 +75,7 @@ class GlobWalk:
             self._masks[char] = self._masks.get(char, 0) | 1 << at
         self._loops = sum(1 << len("".join(runs[:count])) for count in range(1, len(runs)))
         self._final = 1 << len(text)
-        self.fragments = tuple({part for run in runs for whole in run.split("/") for part in whole.split(";") if part})
+        self._fragments = tuple(part for run in runs for whole in run.split("/") for part in whole.split(";") if part)
 
     def step(self, state: int, text: str) -> int:
         """As `Walk`."""
@@ -89,3 +89,12 @@ class GlobWalk:
     def accepts(self, state: int) -> bool:
         """As `Walk`."""
         return state != DEAD and bool(state & self._final)
+
+    def finds_fragments(self, text: str) -> bool:
+        """Whether every piece of the runs without `/` and `;` stands in the text, one after the other."""
+        at = 0
+        for fragment in self._fragments:
+            if (at := text.find(fragment, at)) < 0:
+                return False
+            at += len(fragment)
+        return True
