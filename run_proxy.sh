@@ -48,7 +48,8 @@ make_venv() {
   echo "making $venv from requirements.lock ($("$python" -V), once)" >&2
   "$python" -m venv --clear "$venv"
   if ! { "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes -r "$root/requirements.lock" &&
-         "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --no-index --no-build-isolation --no-deps -e "$root"
+         "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --no-index --no-build-isolation --no-deps -e "$root" &&
+         "$venv/bin/python" -m compileall -q "$root/addons"
        } >"$log" 2>&1; then
     grep -v '^WARNING' "$log" | tail -n 3 >&2
     echo "run_proxy.sh: pip could not install requirements.lock; see $log, mend the network or the index, and run this again" >&2

@@ -13,8 +13,10 @@ import pytest
 from cli.conftest import Command
 from effectgate.app.reading import read_all
 from effectgate.boundary import Caller, EffectBoundary, Outcome
+from effectgate.cli.denials import CANARY
 from effectgate.policy.facts import facts_from_url
 from effectgate.policy.rulebook import Rulebook
+from effectgate.proxy.canary import PRINCIPAL
 from effectgate.receipts.evidence import Evidence
 from effectgate.receipts.store_keys import installation_key, publish, signing_key
 from effectgate.receipts.store_limits import Ledger, used_so_far
@@ -93,3 +95,7 @@ def test_denials_are_grouped_by_what_would_admit_them(effectgate: Command, recor
     (group,) = json.loads(effectgate("denials", "--json").out)
     assert (group["effects"], group["count"], len(group["requests"])) == (["notes/write"], 2, 1)
     assert json.loads(effectgate("denials", "--json", "--agent", "other").out) == []
+
+
+def test_the_canary_is_the_proxys() -> None:
+    assert CANARY == PRINCIPAL

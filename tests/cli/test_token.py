@@ -68,6 +68,19 @@ def test_a_broken_file_gives_up_no_other_agents_hash(
     assert json.loads(effectgate("token", "revoke", "other", "--json").out)["revoked"] == [other]
 
 
+def test_a_broken_file_with_its_keys_in_another_order_gives_up_no_other_agents_hash(
+    effectgate: Command, installation: Path
+) -> None:
+    """As PyYAML writes it: keys sorted, list items not indented."""
+    first, second = "b" * 64, "c" * 64
+    agents = "".join(
+        f"- ceiling: read-only\n  effects:\n  - web/search\n  name: {name}\n  token: sha256:{digest}\n"
+        for name, digest in (("first", first), ("second", second))
+    )
+    (installation / "grants.yaml").write_text(f"agents:\n{agents}version: 1\nbroken: [")
+    assert json.loads(effectgate("token", "revoke", "first", "--json").out)["revoked"] == [first]
+
+
 def test_one_hash_may_be_revoked_by_itself(effectgate: Command, installation: Path, identity: Identity) -> None:
     assert effectgate("token", "revoke", f"sha256:{WRITTEN_HASH}").code == 0
     assert not identity.credentialed("ci-fixer")

@@ -20,7 +20,7 @@ from origin.plays import echo
 from origin.server import Origins
 
 PACKS = sorted((ROOT / "effects").glob("*.toml"))
-SITES = {"kubernetes": ["k8s.example.internal:6443"]}
+SITES = {"kubernetes": ["kubernetes.example:443"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,24 @@ def _rows(pack: Path) -> list[Row]:
     return sorted(rows, key=lambda row: row.group)
 
 
+def _tenants() -> dict[str, set[str]]:
+    """The tenant parameters of each effect: a grant must scope them, which examples do not write."""
+    return {
+        f"{pack.stem}/{effect['id']}": {
+            name for shape in effect.get("matches", {}).get("http", []) for name in shape.get("tenant", [])
+        }
+        for pack in PACKS
+        for effect in tomllib.loads(pack.read_text())["effect"]
+    }
+
+
+TENANTS = _tenants()
 ROWS = {pack.stem: _rows(pack) for pack in PACKS}
+
+
+def _entry(effect: str) -> str | dict[str, object]:
+    tenants = TENANTS[effect]
+    return {"effect": effect, "where": dict.fromkeys(sorted(tenants), "*")} if tenants else effect
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +86,9 @@ def agents() -> dict[tuple[str, ...], Agent]:
     """One agent for each grant of the examples; an empty one has run out."""
     grants = dict.fromkeys(row.grant for rows in ROWS.values() for row in rows)
     return {
-        grant: Agent(f"agent-{number}", grant or ["web/search"], more={} if grant else {"expires": LONG_AGO})
+        grant: Agent(
+            f"agent-{number}", [*map(_entry, grant)] or ["web/search"], more={} if grant else {"expires": LONG_AGO}
+        )
         for number, grant in enumerate(grants)
     }
 

@@ -85,7 +85,7 @@ def test_a_token_revoked_by_command_is_gone_though_the_file_does_not_parse(
 ) -> None:
     with closing(gate.door(agents["revoked"]).secure("api.ledger.test:443")) as connection:
         assert exchange(connection, GET.origin_form).status == 200
-        gate.grants.write_text("agents: [")
+        gate.grants.write_text(gate.grants.read_text() + "broken: [")
         assert wait(lambda: gate.metric("effectgate_reload_total", result="error") > 0, CLOSED_SECONDS)
         run = effectgate("token", "revoke", agents["revoked"].name, "--config", str(gate.config))
         assert run.returncode == 0, run.stderr

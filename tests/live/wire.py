@@ -62,8 +62,12 @@ class Door:
     def tunnel(self, authority: str) -> tuple[socket.socket, Response]:
         """CONNECT to `authority`; the socket is a tunnel where the response is 200."""
         connection = self.dial()
-        connection.sendall(head("CONNECT", authority, [("Host", authority), self.authorization]))
-        return connection, read_head(connection)
+        try:
+            connection.sendall(head("CONNECT", authority, [("Host", authority), self.authorization]))
+            return connection, read_head(connection)
+        except OSError:
+            connection.close()
+            raise
 
     def secure(self, authority: str, *, sni: str | None = None, alpn: Sequence[str] = ("http/1.1",)) -> ssl.SSLSocket:
         """CONNECT, then TLS inside; raises if the CONNECT is refused."""
@@ -71,7 +75,11 @@ class Door:
         if answer.status != 200:
             connection.close()
             raise RefusedError(answer)
-        return tls(connection, self.ca, sni or authority.rpartition(":")[0], alpn)
+        try:
+            return tls(connection, self.ca, sni or authority.rpartition(":")[0], alpn)
+        except OSError:
+            connection.close()
+            raise
 
 
 def websocket_through(door: Door, host: str, path: str) -> ClientConnection:
@@ -141,14 +149,21 @@ def exchange_h2(
     )
     state.initiate_connection()
     state.send_headers(1, [*pseudo, *headers], end_stream=not body)
-    if body:
-        state.send_data(1, body, end_stream=True)
-    connection.sendall(state.data_to_send())
-    return _collect_h2(connection, state)
+    return _collect_h2(connection, state, body)
 
 
-def _collect_h2(connection: ssl.SSLSocket, state: H2Connection) -> Response:
+def _send_body(state: H2Connection, unsent: bytes) -> bytes:
+    """Send as much as the windows allow; what is left."""
+    while unsent and (size := min(state.local_flow_control_window(1), state.max_outbound_frame_size, len(unsent))):
+        state.send_data(1, unsent[:size], end_stream=size == len(unsent))
+        unsent = unsent[size:]
+    return unsent
+
+
+def _collect_h2(connection: ssl.SSLSocket, state: H2Connection, unsent: bytes) -> Response:
     status, fields, body = 0, dict[str, str](), b""
+    unsent = _send_body(state, unsent)
+    connection.sendall(state.data_to_send())
     while data := connection.recv(65536):
         for event in state.receive_data(data):
             match event:
@@ -160,5 +175,6 @@ def _collect_h2(connection: ssl.SSLSocket, state: H2Connection) -> Response:
                     state.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                 case StreamEnded() | StreamReset():
                     return Response(status, fields, body)
+        unsent = _send_body(state, unsent)
         connection.sendall(state.data_to_send())
     return Response(status, fields, body)

@@ -58,7 +58,7 @@ def test_allowed_and_named(granted: str, request_: str, effect_id: str) -> None:
         ("a/peek", "POST https://peek.test/", "DATA_EGRESS_BLOCKED", []),
         ("a/peek", "GET http://peek.test/", "DATA_EGRESS_BLOCKED", []),
         ("a/vouch", "GET https://api.test/a%2Fb", "ENVELOPE_INVALID", []),
-        ("a/read", "get https://api.test/a/b", "DATA_EGRESS_BLOCKED", []),
+        ("a/read", "FROB https://api.test/a/b", "DATA_EGRESS_BLOCKED", []),
     ],
 )
 def test_refused_with_its_reason(granted: str, request_: str, reason: str, proposed: list[str]) -> None:

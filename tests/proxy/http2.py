@@ -122,6 +122,8 @@ def answer_http2(exchange: Exchange) -> None:
                 case h2.events.DataReceived():
                     bodies[event.stream_id] += event.data
                     conn.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                case h2.events.TrailersReceived():
+                    heads[event.stream_id] += list(event.headers)  # type: ignore[arg-type]
                 case h2.events.StreamEnded():
                     head = "\r\n".join(f"{name}: {value}" for name, value in heads[event.stream_id]).encode()
                     exchange.origin.requests.append((head, bodies[event.stream_id]))

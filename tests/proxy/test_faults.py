@@ -49,7 +49,7 @@ def sabotage(gate: Proxy, hook: str, action: Callable[[], Any], *, last: bool = 
     saboteur = Saboteur()
     setattr(saboteur, hook, lambda data: action())
     chain = gate.engine.master.addons.chain
-    chain.insert(len(chain) if last else 0, saboteur)
+    chain.insert(len(chain) if last and hook != "next_layer" else 0, saboteur)  # ours ends the round of next_layer
     return lambda: chain.remove(saboteur)
 
 
@@ -83,8 +83,7 @@ def reachable(proxy: Make, origin: MakeOrigin) -> tuple[Proxy, Origin, Origin]:
 ROWS = [("https", hook) for hook in HTTPS] + [("http", hook) for hook in PLAIN]
 
 
-@pytest.mark.parametrize("last", [True, False])
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("fault", "last"), [*((fault, True) for fault in FAULTS), ("exception", False)])
 @pytest.mark.parametrize(("scheme", "hook"), ROWS)
 def test_an_exception_in_a_hook(
     reachable: tuple[Proxy, Origin, Origin], scheme: str, hook: str, fault: str, last: bool

@@ -176,16 +176,26 @@ def connect_refused(wire: Wire, target: str) -> tuple[int, str, str]:
     return answer.status, answer.reason, answer.json()["reason_code"]
 
 
-@pytest.mark.parametrize(
-    "target",
-    ["denied.test:22", "denied.test:25", "denied.test:53", "denied.test:5432", "10.0.0.1:443", "127.0.0.1:443",
-     "169.254.169.254:80", "[::1]:443", "[::ffff:10.0.0.1]:443", "[64:ff9b::a00:1]:443", "100.64.0.1:443"],
-)  # fmt: skip
+@pytest.mark.parametrize("target", ["denied.test:22", "denied.test:25", "denied.test:53", "denied.test:5432"])
 def test_a_connect_that_leads_nowhere_says_so_in_its_reason_phrase(denied: tuple[Proxy, Origin], target: str) -> None:
     gate, there = denied
     with gate.wire() as wire:
         assert connect_refused(wire, target) == (403, "SANDBOX_VIOLATION", "SANDBOX_VIOLATION")
     assert gate.boundary.refused[-1][0] == "agent"
+    assert_untouched(gate, there)
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["10.0.0.1:443", "127.0.0.1:443", "169.254.169.254:80", "[::1]:443", "[::ffff:10.0.0.1]:443", "100.64.0.1:443"],
+)
+def test_an_address_is_refused_inside_its_tunnel_as_without_one(denied: tuple[Proxy, Origin], target: str) -> None:
+    """Recognition comes before the address (design.md section 4), so that every transport gives the same reason."""
+    gate, there = denied
+    with gate.wire() as wire:
+        assert wire.connect(target).status == 200
+        wire.send(f"GET / HTTP/1.1\r\nHost: {target}\r\n\r\n")
+        assert wire.reply().status == 403
     assert_untouched(gate, there)
 
 
@@ -201,3 +211,20 @@ def test_an_ambiguous_connect_is_400(denied: tuple[Proxy, Origin], target: str) 
         answer = wire.reply()
         assert (answer.status, answer.json()["reason_code"]) == (400, "ENVELOPE_INVALID")
     assert_untouched(gate, there)
+
+
+@pytest.mark.parametrize("length", [5, None])
+def test_an_upload_stops_where_its_limit_does(proxy: Make, origin: MakeOrigin, length: int | None) -> None:
+    there = origin(name="allowed.test")
+    gate = proxy({("allowed.test", 443): there})
+    gate.boundary.upload_left = 5
+    framing = f"Content-Length: {length}" if length else "Transfer-Encoding: chunked"
+    body = "12345" if length else "5\r\n12345\r\n1\r\n6\r\n0\r\n\r\n"
+    with gate.tunnel("allowed.test:443") as wire:
+        wire.send(f"POST /up HTTP/1.1\r\nHost: allowed.test\r\n{framing}\r\n\r\n{body}")
+        answer = wire.reply()
+    if length:
+        assert answer.status == 200
+    else:
+        assert (answer.status, answer.json()["reason_code"]) == (403, "BUDGET_EXCEEDED")
+        assert b"6" not in there.received.partition(b"\r\n\r\n")[2].replace(b"12345", b"")

@@ -73,6 +73,7 @@ def test_http2_trailers_go_nowhere(proxy: Make, origin: MakeOrigin) -> None:
         client.flush()
         assert client.wait(stream).status == 200
     assert there.requests[0][1] == b"abc"
+    assert b"override" not in there.requests[0][0]
 
 
 @pytest.mark.parametrize("inspect", [0, 10_000, 10])

@@ -46,7 +46,7 @@ def expect(holds: object, claim: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Installation:
+class Stage:
     """The files of the demo, and how its one agent reaches the proxy."""
 
     directory: Path
@@ -69,14 +69,14 @@ def run_demo() -> None:
     with tempfile.TemporaryDirectory(prefix="effectgate-demo-") as name:
         directory = Path(name)
         with playing_origin(directory) as origin:
-            installation = _configure(directory, origin)
-            with _serving(installation):
-                _requests(installation, origin)
-        _receipts(installation)
-        _forgery(installation)
+            stage = _configure(directory, origin)
+            with _serving(stage):
+                _requests(stage, origin)
+        _receipts(stage)
+        _forgery(stage)
 
 
-def _configure(directory: Path, origin: Origin) -> Installation:
+def _configure(directory: Path, origin: Origin) -> Stage:
     proxy, api, grpc, metrics = _free_ports(4)
     token, digest = new_token()
     settings = {
@@ -89,7 +89,7 @@ def _configure(directory: Path, origin: Origin) -> Installation:
     agent = {"name": AGENT, "token": f"sha256:{digest}", "effects": [GRANTED]}
     (directory / "effectgate.yaml").write_text(yaml.safe_dump(settings))
     (directory / "grants.yaml").write_text(yaml.safe_dump({"version": 1, "agents": [agent]}))
-    return Installation(directory, f"http://{AGENT}:{token}@127.0.0.1:{proxy}", api)
+    return Stage(directory, f"http://{AGENT}:{token}@127.0.0.1:{proxy}", api)
 
 
 def _free_ports(count: int) -> list[int]:
@@ -99,13 +99,13 @@ def _free_ports(count: int) -> list[int]:
 
 
 @contextmanager
-def _serving(installation: Installation) -> Iterator[None]:
+def _serving(stage: Stage) -> Iterator[None]:
     """A real `effectgate serve`, ready inside the block."""
-    command = [sys.executable, "-m", "effectgate", "serve", "--config", str(installation.directory / "effectgate.yaml")]
-    with (installation.directory / "serve.log").open("wb") as log:
+    command = [sys.executable, "-m", "effectgate", "serve", "--config", str(stage.directory / "effectgate.yaml")]
+    with (stage.directory / "serve.log").open("wb") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
-        _wait_ready(installation, process)
+        _wait_ready(stage, process)
         yield
     finally:
         process.send_signal(signal.SIGTERM)
@@ -115,24 +115,24 @@ def _serving(installation: Installation) -> Iterator[None]:
             process.kill()
 
 
-def _wait_ready(installation: Installation, process: subprocess.Popen[bytes]) -> None:
+def _wait_ready(stage: Stage, process: subprocess.Popen[bytes]) -> None:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(OSError), opener.open(f"http://127.0.0.1:{installation.api_port}/readyz", timeout=2):
+        with contextlib.suppress(OSError), opener.open(f"http://127.0.0.1:{stage.api_port}/readyz", timeout=2):
             return
         time.sleep(0.1)
-    raise DemoError(f"serve is not ready:\n{(installation.directory / 'serve.log').read_text()}")
+    raise DemoError(f"serve is not ready:\n{(stage.directory / 'serve.log').read_text()}")
 
 
-def _requests(installation: Installation, origin: Origin) -> None:
+def _requests(stage: Stage, origin: Origin) -> None:
     print(
         f"The agent `{AGENT}` holds one effect, {GRANTED}. Its HTTPS_PROXY is our proxy; {HOST} is played on 127.0.0.1.\n"
     )
-    status, body, verdict = _ask(installation, "GET", READ)
+    status, body, verdict = _ask(stage, "GET", READ)
     print(f"1. GET {READ}\n   {verdict} {status}  {body}\n")
     expect((status, verdict) == (200, "ALLOW"), "the read is allowed")
-    status, body, verdict = _ask(installation, "POST", WRITE)
+    status, body, verdict = _ask(stage, "POST", WRITE)
     print(f"2. POST {WRITE}\n   {verdict} {status}\n{_indented(json.dumps(json.loads(body), indent=2))}\n")
     expect((status, verdict) == (403, "DENY"), "the write is refused")
     named = [ask["effect"] for ask in json.loads(body)["would_admit"]]
@@ -141,10 +141,10 @@ def _requests(installation: Installation, origin: Origin) -> None:
     print(f"   The origin saw: {origin.seen}\n")
 
 
-def _ask(installation: Installation, method: str, url: str) -> tuple[int, str, str]:
+def _ask(stage: Stage, method: str, url: str) -> tuple[int, str, str]:
     """Status, body and verdict header of one request through the proxy, as any client would send it."""
-    proxies = urllib.request.ProxyHandler({"https": installation.proxy_url})
-    context = ssl.create_default_context(cafile=str(installation.directory / "certs" / "ca.pem"))
+    proxies = urllib.request.ProxyHandler({"https": stage.proxy_url})
+    context = ssl.create_default_context(cafile=str(stage.directory / "certs" / "ca.pem"))
     opener = urllib.request.build_opener(proxies, urllib.request.HTTPSHandler(context=context))
     request = urllib.request.Request(url, b"{}" if method == "POST" else None, method=method)
     try:
@@ -155,8 +155,8 @@ def _ask(installation: Installation, method: str, url: str) -> tuple[int, str, s
             return error.code, error.read().decode(), error.headers["X-Effectgate-Verdict"]
 
 
-def _receipts(installation: Installation) -> None:
-    with reading(installation.store) as store:
+def _receipts(stage: Stage) -> None:
+    with reading(stage.store) as store:
         receipts = [receipt for _, receipt in store.receipts() if _concerns_agent(receipt)]
     print("3. The receipts of both, each on disk before its answer; the completion closes the ALLOW:")
     for receipt in receipts:
@@ -164,7 +164,7 @@ def _receipts(installation: Installation) -> None:
     expect(
         [receipt["verdict"] for receipt in receipts] in (["ALLOW", "", "DENY"], ["ALLOW", "DENY", ""]), "three receipts"
     )
-    report = verify_file(installation.store, installation.trust)
+    report = verify_file(stage.store, stage.trust)
     print("\n4. effectgate receipts verify\n" + _indented("\n".join(report.lines())) + "\n")
     expect(report.exit_code == 0, "the chain verifies")
 
@@ -174,14 +174,14 @@ def _concerns_agent(receipt: dict[str, object]) -> bool:
     return (args.get("principal") if isinstance(args, dict) else receipt.get("principal")) == AGENT
 
 
-def _forgery(installation: Installation) -> None:
+def _forgery(stage: Stage) -> None:
     """Turn the refused path into another one of the same length, and see it caught."""
-    with contextlib.closing(sqlite3.connect(installation.store)) as store, store:
+    with contextlib.closing(sqlite3.connect(stage.store)) as store, store:
         changed = store.execute(
             "UPDATE receipts SET body = replace(body, '/repos/acme/web/pulls', '/repos/acme/web/pullz') WHERE body LIKE '%/pulls%'"
         ).rowcount
     expect(changed == 1, "one receipt was altered")
-    report = verify_file(installation.store, installation.trust)
+    report = verify_file(stage.store, stage.trust)
     print("5. One byte of that receipt altered on disk, /pulls to /pullz, and verified again")
     print(_indented("\n".join(report.lines())) + "\n")
     expect(report.exit_code == 1 and report.faults, "the altered byte is caught")

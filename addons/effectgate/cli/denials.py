@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from effectgate.receipts.denials import DenialGroup
 
 POLL_SECONDS = 0.5
+# The proxy's own request at every start (proxy.canary.PRINCIPAL, which would cost the import of mitmproxy): nobody's denial.
+CANARY = "effectgate-canary"
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +56,7 @@ def denials(
 
 
 def _wanted(group: DenialGroup, agent: str | None) -> bool:
-    return agent is None or group.principal == agent
+    return group.principal == agent or (agent is None and group.principal != CANARY)
 
 
 def _following(store: Path, last: int) -> Iterator[dict[str, Any]]:

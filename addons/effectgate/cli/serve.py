@@ -10,7 +10,6 @@ from effectgate.cli.output import ConfigOption, JsonOption, print_json
 
 if TYPE_CHECKING:
     from effectgate.app.first_run import FirstRun
-    from effectgate.app.service import Service
     from effectgate.config import Settings
 
 
@@ -33,8 +32,8 @@ def serve(
     configure_logs()
     first = prepare(load_settings(config)) if demo else None
 
-    def ready(service: Service) -> None:
-        _announce(service.loaded.settings, first)
+    def ready(settings: Settings) -> None:
+        _announce(settings, first)
 
     run(config, ready)
 

@@ -113,10 +113,12 @@ def _written_hashes(settings: Settings, name: str) -> set[str]:
 
 
 def _searched_hashes(text: str, name: str) -> set[str]:
-    """Every hash between the line that names the agent and the next agent's."""
-    place = re.compile(rf"name:\s*[\"']?{re.escape(name)}[\"']?\s*(?:[,}}#].*)?$")
-    digests: set[str] = set()
-    for block in re.split(r"(?m)^\s*-\s(?=.*\b(?:name|token)\s*:)", text):
-        if any(place.search(line) for line in block.splitlines()):
-            digests |= {found[1] for found in HASH.finditer(block)}
-    return digests
+    """Every hash in the items of the list of agents that name this one."""
+    place = re.compile(rf"(?m)\bname:\s*[\"']?{re.escape(name)}[\"']?\s*(?:[,}}#].*)?$")
+    return {found[1] for block in _agent_blocks(text) if place.search(block) for found in HASH.finditer(block)}
+
+
+def _agent_blocks(text: str) -> list[str]:
+    """The items of the first list of the file, which is that of the agents: from a dash to the next of the same depth."""
+    first = re.search(r"(?m)^([ \t]*)-[ \t]", text)
+    return re.split(rf"(?m)^(?={re.escape(first[1])}-[ \t])", text)[1:] if first else []

@@ -165,9 +165,10 @@ def _assemble(
 
 def _method(raw: bytes) -> str:
     method = raw.decode("latin-1")
-    if not field.TOKEN.fullmatch(method):
-        raise EnvelopeError("The method is not a token (RFC 9110 section 9.1).")
-    if method.upper() in ("TRACE", "CONNECT"):
+    if not field.TOKEN.fullmatch(method) or method != method.upper():
+        # Libraries fold `hEAD` to HEAD and servers do not: the two would frame its response differently.
+        raise EnvelopeError("The method is not an upper-case token (RFC 9110 section 9.1); methods are case-sensitive.")
+    if method in ("TRACE", "CONNECT"):
         raise EnvelopeError(f"The method {method} is never forwarded.")
     return method
 

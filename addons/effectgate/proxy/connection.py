@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal
 
@@ -14,6 +16,7 @@ from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
 from mitmproxy.proxy.mode_specs import RegularMode
 from mitmproxy.proxy.server import ConnectionHandler
 
+from effectgate.proxy import backlog
 from effectgate.proxy.dispatch import Dispatch, HookFaultError
 
 ExcInfo = Literal[True] | tuple[type[BaseException], BaseException, TracebackType | None] | None
@@ -21,6 +24,8 @@ ExcInfo = Literal[True] | tuple[type[BaseException], BaseException, TracebackTyp
 # mitmproxy allows five connections to one destination, each held for as long as it lives, so that the sixth stream of an
 # HTTP/2 client waits behind five long polls (mitmproxy issue 8322). This is what an HTTP/2 client may have open.
 CONNECTIONS_PER_DESTINATION = 100
+
+_LOOK_AGAIN_SECONDS = 1.0
 
 
 class AgentConnection(ProxyConnectionHandler):
@@ -30,12 +35,42 @@ class AgentConnection(ProxyConnectionHandler):
         mode = RegularMode.parse("regular")
         super().__init__(master, reader, writer, master.options, mode)  # type: ignore[no-untyped-call]
         self._dispatch = dispatch
+        self._waiting_for_client = 0
+        self._moved = asyncio.Event()  # something was read from some side
         self.max_conns.default_factory = lambda: asyncio.Semaphore(CONNECTIONS_PER_DESTINATION)
 
     async def handle_hook(self, hook: commands.StartHook) -> None:
         """Run a hook; raises HookFaultError where nothing may follow it."""
         with self.timeout_watchdog.disarm():
             await self._dispatch.handle_lifecycle(hook)
+
+    async def drain_writers(self) -> None:
+        """As in the base class, and wait for HTTP/2 peers too, whose window the socket knows nothing of."""
+        await super().drain_writers()  # type: ignore[no-untyped-call]
+        self._moved.set()
+        io = self.transports.get(self.client)
+        if io is not None and asyncio.current_task() is io.handler:
+            # The client's window updates come by this task: it never waits while somebody waits for those.
+            await self._while(lambda: not self._waiting_for_client and any(map(self._behind, self._servers())))
+        else:
+            self._waiting_for_client += 1
+            try:
+                await self._while(lambda: self.client in self.transports and self._behind(self.client))
+            finally:
+                self._waiting_for_client -= 1
+
+    async def _while(self, condition: Callable[[], bool]) -> None:
+        while condition():
+            self._moved.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._moved.wait(), _LOOK_AGAIN_SECONDS)
+
+    def _servers(self) -> list[Connection]:
+        return [connection for connection in self.transports if connection is not self.client]
+
+    @staticmethod
+    def _behind(connection: Connection) -> bool:
+        return backlog.waiting(connection) > backlog.BACKLOG_BYTES
 
     async def hook_task(self, hook: commands.StartHook) -> None:
         """As in the base class, but a layer whose hook failed is never resumed."""

@@ -13,10 +13,9 @@ from effectgate.policy.authority import Authority, parse_authority
 from effectgate.policy.facts import EnvelopeError
 from effectgate.policy.vocabulary import Reason
 from effectgate.proxy import reply
-from effectgate.proxy.address import AddressPolicy, vet
 from effectgate.proxy.observer import Observer
 from effectgate.proxy.session import Sessions
-from effectgate.proxy.settings import Endpoint, ProxySettings
+from effectgate.proxy.settings import ProxySettings
 
 NO_CREDENTIAL = "This proxy needs a credential: set the proxy URL to http://NAME:TOKEN@HOST:PORT."
 WRONG_CREDENTIAL = "The proxy credential is not known or has been revoked."
@@ -36,7 +35,6 @@ class Doorway:
         self._settings = settings
         self._ports = ports
         self._observer = observer
-        self._addresses = AddressPolicy(settings.allow_private)
 
     def client_connected(self, client: Client) -> None:
         """Begin a session."""
@@ -56,7 +54,8 @@ class Doorway:
         except EnvelopeError as error:
             flow.response = await self._refuse(caller, flow.request, None, Reason.ENVELOPE_INVALID, str(error))
             return
-        if why := self._unreachable((target.host, target.port)):
+        if target.port not in self._ports():
+            why = f"Port {target.port} is not among the ports that this proxy connects to."
             flow.response = await self._refuse(caller, flow.request, target, Reason.SANDBOX_VIOLATION, why)
             return
         session.tunnel = flow.request.data.host, flow.request.data.port = target.host, target.port
@@ -74,15 +73,6 @@ class Doorway:
         self._observer.unreceipted("credential")
         reason = WRONG_CREDENTIAL if credential_of(request) else NO_CREDENTIAL
         return reply.login(reason, str(request.headers.get("user-agent", "")))
-
-    def _unreachable(self, target: Endpoint) -> str:
-        host, port = target
-        if port not in self._ports():
-            return f"Port {port} is not among the ports that this proxy connects to."
-        if target in self._settings.resolve:
-            return ""
-        why = vet(host, port, self._addresses, private=target in self._settings.private)
-        return "" if why in ("", "not an address") else f"{host} is {why}."
 
     async def _refuse(
         self, caller: Caller, request: http.Request, target: Authority | None, code: Reason, why: str

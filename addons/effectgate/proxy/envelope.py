@@ -12,13 +12,6 @@ from effectgate.proxy.session import Session
 from effectgate.proxy.settings import Endpoint
 from effectgate.proxy.transfer import strip_request
 
-# design.md section 3; RFC 9110 section 9.1: method names are case-sensitive, and mitmproxy's `method` is not.
-METHODS = frozenset(
-    {
-        b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"PATCH", b"OPTIONS",
-        b"PROPFIND", b"PROPPATCH", b"MKCOL", b"COPY", b"MOVE", b"LOCK", b"UNLOCK", b"REPORT", b"SEARCH", b"QUERY",
-    }
-)  # fmt: skip
 _SCHEMES = {b"http": 80, b"https": 443}
 
 
@@ -30,8 +23,6 @@ def read_request(flow: AgentFlow, session: Session) -> RequestFacts:
         raise EnvelopeError(session.fault)
     where = _in_tunnel(flow, session.tunnel) if flow.received.in_tunnel else _absolute(flow)
     data = flow.request.data
-    if data.method not in METHODS:
-        raise EnvelopeError("The method is not one that is forwarded (methods are upper-case).")
     strip_request(flow.request)
     authority = data.authority if flow.received.http2 and data.authority else None
     facts = read_facts(

@@ -1,4 +1,4 @@
-"""HTTP/1 towards origins, with two things that mitmproxy 12.3.1 lacks and origins do.
+"""HTTP towards origins, with what mitmproxy 12.3.1 lacks and origins do.
 
 It takes an interim response (RFC 9110 section 15.2, such as 103) for the final one, and crashes on trailers.
 """
@@ -8,9 +8,13 @@ from __future__ import annotations
 import re
 
 from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import http as http_layers
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._http1 import Http1Client
+from mitmproxy.proxy.layers.http._http2 import Http2Client
+
+from effectgate.proxy import backlog
 
 # An origin that never ends its head would fill memory.
 RESPONSE_HEAD_BYTES = 256 * 1024
@@ -48,6 +52,15 @@ class PatientHttp1Client(Http1Client):
         yield ReceiveHttp(self.ReceiveProtocolError(self.stream_id, message, self.ReceiveProtocolError.code))
 
 
+class WatchedHttp2Client(Http2Client):
+    """Http2Client whose queue is watched."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        backlog.watch(context.server, self.h2_conn)
+
+
 def install() -> None:
-    """Put it in: mitmproxy's HttpClient looks its class up by this name and offers no other way."""
+    """Put both in: mitmproxy's HttpClient looks its classes up by these names and offers no other way."""
+    setattr(http_layers, "Http2Client", WatchedHttp2Client)  # noqa: B010  (not exported, so not assignable)
     setattr(http_layers, "Http1Client", PatientHttp1Client)  # noqa: B010  (not exported, so not assignable)

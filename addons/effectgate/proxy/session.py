@@ -84,7 +84,9 @@ class Sessions:
 
     def recheck(self) -> int:
         """End every connection that relies on a credential or a grant that is no longer good; returns how many."""
-        stale = [session for session in self if not all(map(self._good, session.credentials()))]
+        relied_on = {credential for session in self for credential in session.credentials()}
+        gone = {credential for credential in relied_on if not self._good(credential)}
+        stale = [session for session in self if session.credentials() & gone]
         for session in stale:
             self.disconnect(session.client)
         return len(stale)

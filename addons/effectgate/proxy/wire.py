@@ -23,6 +23,8 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.layers.http._http1 import Http1Server, make_body_reader
 from mitmproxy.proxy.layers.http._http2 import Http2Server
 
+from effectgate.proxy import backlog
+
 HEADER_BYTES = 64 * 1024
 # h2 closes the whole connection at its own limit; ours answers one stream, so h2's is put well above it.
 HTTP2_HEADER_BYTES = 4 * HEADER_BYTES
@@ -142,6 +144,7 @@ class RoomyHttp2Server(Http2Server):
         self.h2_conn.decoder.max_header_list_size = HTTP2_HEADER_BYTES
         self.h2_conn.local_settings.max_header_list_size = HTTP2_HEADER_BYTES
         self.h2_conn.local_settings.acknowledge()
+        backlog.watch(context.client, self.h2_conn)
 
     def handle_h2_event(self, event: Http2Event) -> layer.CommandGenerator[bool]:
         """As in the base class; an unreadable request is counted before the connection ends."""
