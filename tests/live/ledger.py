@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,3 +74,12 @@ def ledger_gate[G: Gate](
     gate = kind(directory, packs=[write_packs(directory)])
     gate.configure(agents, network={"resolve": pair.answers, "upstream_ca": str(authority.pem)})
     return gate
+
+
+@contextlib.contextmanager
+def locked(store: Path) -> Iterator[None]:
+    """Another program holds the write lock of the store."""
+    with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")

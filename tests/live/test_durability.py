@@ -16,7 +16,7 @@ import pytest
 
 from live.ask import Request, tls_1
 from live.gate import Agent, Gate, effectgate, serving, wait
-from live.ledger import Pair, ledger_gate
+from live.ledger import Pair, ledger_gate, locked
 from live.wire import Door, exchange
 from origin.certificates import Authority
 from origin.journal import Seen
@@ -99,6 +99,16 @@ def test_the_allow_is_on_disk_when_the_origin_sees_the_request(
     for number in range(5):
         assert tls_1(gate.door(AGENT), Request("GET", f"https://api.ledger.test/items/{number}")).status == 200
     assert found == {f"/items/{number}": True for number in range(5)}
+
+
+def test_a_command_beside_a_store_that_was_reopened_takes_no_receipt_with_it(gate: Gate, pair: Pair) -> None:
+    (store,) = gate.stores()
+    with locked(store):
+        assert tls_1(gate.door(AGENT), Request("GET", "https://api.ledger.test/items/locked")).status == 503
+    assert tls_1(gate.door(AGENT), Request("GET", "https://api.ledger.test/items/reopened")).status == 200
+    assert effectgate("token", "new", "other", "--config", str(gate.config)).returncode == 0
+    assert tls_1(gate.door(AGENT), Request("GET", "https://api.ledger.test/items/beside")).status == 200
+    assert {"/items/reopened", "/items/beside"} <= set(_allowed_paths(gate))
 
 
 def test_one_altered_byte_is_found(gate: Gate, tmp_path: Path) -> None:

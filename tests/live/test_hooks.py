@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from live.ask import Request, plain, plain_in_tunnel, tls_1, tls_2
 from live.gate import Agent, Gate, serving, wait
-from live.ledger import Pair, ledger_gate
+from live.ledger import Pair, ledger_gate, locked
 from live.wire import Door, Response
 from origin.certificates import Authority
 from origin.server import Origins
@@ -147,15 +146,6 @@ def _open_and_all(gate: Gate) -> tuple[int, int]:
 
 
 @contextlib.contextmanager
-def _locked(store: Path) -> Iterator[None]:
-    """Another program holds the write lock of the store."""
-    with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield
-        other.execute("ROLLBACK")
-
-
-@contextlib.contextmanager
 def _moved_away(store: Path) -> Iterator[None]:
     """A file stands where the state directory was: permissions would not stop root."""
     away = store.parent.with_name("away")
@@ -168,7 +158,7 @@ def _moved_away(store: Path) -> Iterator[None]:
         away.rename(store.parent)
 
 
-@pytest.mark.parametrize("broken", [_locked, _moved_away])
+@pytest.mark.parametrize("broken", [locked, _moved_away])
 def test_a_store_that_cannot_be_written_refuses_with_a_reason(
     gate: FaultyGate, pair: Pair, broken: Callable[[Path], AbstractContextManager[None]]
 ) -> None:

@@ -87,10 +87,14 @@ def _match(text: str, word: str, one: str, run: str, fold: bool) -> Bound | None
     return None if found is None else {name: word[slice(*found.span(name))] for name in found.groupdict()}
 
 
+def text_match(text: str, reading: Sequence[str], fold: bool) -> Bound | None:
+    """What a path pattern binds on one reading."""
+    return _match(text, "".join(f"/{segment}" for segment in reading), "[^/]+", ".*", fold)
+
+
 def path_match(shape: Shape, reading: Sequence[str], fold: bool) -> Bound | None:
     """What the shape's path binds on one reading."""
-    word = "".join(f"/{text}" for text in reading)
-    return _match(shape.path.text, word, "[^/]+", ".*", fold or shape.fold)
+    return text_match(shape.path.text, reading, fold or shape.fold)
 
 
 def host_match(shape: Shape, host: str) -> Bound | None:

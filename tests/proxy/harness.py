@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import socket
 import ssl
 import threading
@@ -79,8 +80,14 @@ class Proxy:
     def stop(self) -> None:
         """Drain and end the thread."""
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(20)
-        assert not self._thread.is_alive()
+        self._thread.join(10)
+        assert not self._thread.is_alive(), self._stuck()
+
+    def _stuck(self) -> str:
+        out = io.StringIO()
+        for task in asyncio.all_tasks(self._loop):
+            task.print_stack(file=out)
+        return out.getvalue()
 
     def call(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run in the engine's loop and wait."""

@@ -70,6 +70,7 @@ def test_a_site_may_be_private_but_never_ourselves() -> None:
     assert vet("10.0.0.1", 443, policy, private=True) == ""
     assert vet("127.0.0.1", 8081, policy) == ""
     assert "Effectgate" in vet("127.0.0.1", 8080, policy, private=True)
+    assert "Effectgate" in vet("::ffff:127.0.0.1", 8080, policy, private=True)
 
 
 def test_one_bad_answer_refuses_them_all() -> None:

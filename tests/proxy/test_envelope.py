@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import ssl
+import time
 from collections.abc import Callable
 
 import pytest
@@ -265,8 +268,39 @@ def test_a_tunnel_that_speaks_neither_tls_nor_http_is_closed(reachable: tuple[Pr
         assert wire.connect("allowed.test:443").status == 200
         if first:
             wire.send(first)
-        assert wire.closed(2)
+        undecided = first in (b"", b"\x16\x03", b"GET / HTT")
+        assert wire.closed(2 if undecided else 1)
     assert_refused(gate, there)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 5, 14, 40])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_first_bytes_may_come_in_pieces(proxy: Make, cut: int, scheme: str) -> None:
+    gate = proxy()
+    with gate.wire() as wire:
+        assert wire.connect("denied.test:443").status == 200
+        sent = b"GET / HTTP/1.1\r\nHost: denied.test:443\r\nX-Filler: x\r\n\r\n"
+        if scheme == "https":
+            incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            context = ssl.create_default_context(cafile=str(gate.ca))
+            with contextlib.suppress(ssl.SSLWantReadError):
+                context.wrap_bio(incoming, outgoing, server_hostname="denied.test").do_handshake()
+            sent = outgoing.read()
+        wire.send(sent[:cut])
+        time.sleep(0.05)
+        wire.send(sent[cut:])
+        if scheme == "https":
+            assert wire.sock.recv(1) == b"\x16"  # a handshake record: ServerHello
+        else:
+            assert wire.reply().status == 403
+
+
+def test_a_client_handshake_that_never_ends_is_cut(proxy: Make) -> None:
+    gate = proxy(handshake_seconds=0.2)
+    with gate.wire() as wire:
+        assert wire.connect("allowed.test:443").status == 200
+        wire.send(b"\x16\x03\x01\x02\x00\x01\x00")
+        assert wire.closed(1.5)
 
 
 def test_other_protocols_inside_tls_are_closed_too(reachable: tuple[Proxy, Origin]) -> None:

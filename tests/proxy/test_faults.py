@@ -49,7 +49,7 @@ def sabotage(gate: Proxy, hook: str, action: Callable[[], Any], *, last: bool = 
     saboteur = Saboteur()
     setattr(saboteur, hook, lambda data: action())
     chain = gate.engine.master.addons.chain
-    chain.insert(len(chain) if last else 0, saboteur)
+    chain.insert(len(chain) if last and hook != "next_layer" else 0, saboteur)  # ours ends the round of next_layer
     return lambda: chain.remove(saboteur)
 
 

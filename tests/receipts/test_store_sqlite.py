@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -12,7 +13,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scene import KEY, OTHER_KEY, TRUSTED, bodies, draft, filled, private
@@ -24,6 +27,7 @@ from effectgate.receipts.store_keys import publish
 from effectgate.receipts.store_limits import used_so_far
 from effectgate.receipts.store_reading import reading, verify_file
 from effectgate.receipts.store_sqlite import SqliteStore
+from effectgate.receipts.store_tokens import TokenStore
 from effectgate.receipts.verify import Report, verify
 
 
@@ -47,6 +51,18 @@ def put(store: SqliteStore, number: int) -> Sealed:
 def checked(state: Path) -> Report:
     with reading(state / "receipts.db") as reader:
         return verify(reader.rows(), reader.heads(), TRUSTED)
+
+
+def in_another_process(state: Path, statement: str) -> tuple[Any, ...]:
+    """The first row of a statement run, committed and closed by another program."""
+    program = (
+        "import json, sqlite3, sys\n"
+        "connection = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "print(json.dumps(connection.execute(sys.argv[2]).fetchone() or ()))\n"
+        "connection.close()\n"
+    )
+    command = [sys.executable, "-c", program, str(state / "receipts.db"), statement]
+    return tuple(json.loads(subprocess.run(command, timeout=20, check=True, capture_output=True).stdout))
 
 
 def test_the_body_is_the_canonical_json_and_the_only_copy(state: Path, store: SqliteStore) -> None:
@@ -321,6 +337,7 @@ from pathlib import Path
 from scene import KEY, draft
 from effectgate.receipts.store import StoreError
 from effectgate.receipts.store_sqlite import SqliteStore
+from effectgate.receipts.store_tokens import TokenStore
 store = SqliteStore(Path(sys.argv[1]), KEY)
 store.append(draft(0)).result(10)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -456,3 +473,22 @@ def test_reading_needs_no_key_and_no_write_access(tmp_path: Path, state: Path) -
 def _environment() -> dict[str, str]:
     paths = [str(Path(__file__).parent), *filter(None, sys.path)]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def test_a_reopened_store_keeps_its_lock_so_that_no_other_program_unlinks_its_wal(
+    state: Path, store: SqliteStore
+) -> None:
+    """A descriptor of the file, opened and closed beside SQLite, would drop the lock that says: somebody uses this WAL."""
+    put(store, 1)
+    tokens = TokenStore(state)
+    assert tokens.digests("nobody") == ()
+    with closing(sqlite3.connect(state / "receipts.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError):
+            put(store, 2)
+        other.execute("ROLLBACK")
+    put(store, 3)
+    in_another_process(state, "DELETE FROM tokens")
+    sealed = put(store, 4)
+    assert in_another_process(state, "SELECT max(seq), body FROM receipts")[1] == sealed.body.decode()
+    tokens.close()

@@ -16,18 +16,19 @@ def values(readings: Readings, pattern: PathPattern) -> dict[str, set[str]]:
     """Each parameter's values, one by one."""
     if readings.linear:
         return {name: {value} for name, value in (pattern.bind(readings.plain, True) or {}).items()}
-    layers = _layers(readings, pattern)
+    _, layers = _layers(readings, pattern)
     named = zip(pattern.segments, layers, strict=True)
     return {segment.name: {value for _, value, _ in layer} for segment, layer in named if segment.name}
 
 
 def combinations(readings: Readings, pattern: PathPattern) -> frozenset[Bindings] | None:
     """The values that parameters take together; None where they are too many."""
-    if readings.linear:
-        bound = pattern.bind(readings.plain, True)
+    if readings.linear or pattern.glob is not None:
+        bound = pattern.bind(readings.plain, True) if readings.linear else {}
         return frozenset() if bound is None else frozenset({tuple(bound.items())})
-    current: set[tuple[int, Bindings]] = {(at, ()) for at in readings.settled[0]}
-    for segment, layer in zip(pattern.segments, _layers(readings, pattern), strict=True):
+    starts, layers = _layers(readings, pattern)
+    current: set[tuple[int, Bindings]] = {(at, ()) for at in starts}
+    for segment, layer in zip(pattern.segments, layers, strict=True):
         current = {
             (after, (*bound, (segment.name, value)) if segment.name else bound)
             for at, bound in current
@@ -39,8 +40,8 @@ def combinations(readings: Readings, pattern: PathPattern) -> frozenset[Bindings
     return frozenset(bound for _, bound in current)
 
 
-def _layers(readings: Readings, pattern: PathPattern) -> list[list[Move]]:
-    """For each segment of the pattern, the moves that lie on a reading which matches the whole."""
+def _layers(readings: Readings, pattern: PathPattern) -> tuple[set[int], list[list[Move]]]:
+    """Where a reading that matches the whole begins, and for each segment of the pattern the moves that lie on one."""
     layers: list[list[Move]] = []
     nodes = set(readings.settled[0])
     for segment in pattern.segments:
@@ -51,7 +52,7 @@ def _layers(readings: Readings, pattern: PathPattern) -> list[list[Move]]:
     for at in range(len(layers) - 1, -1, -1):
         layers[at] = [move for move in layers[at] if move[2] in alive]
         alive = {before for before, _, _ in layers[at]}
-    return layers
+    return alive, layers
 
 
 def _moves(readings: Readings, segment: Segment, at: int) -> set[Move]:

@@ -79,7 +79,8 @@ def vet(text: str, port: int, policy: AddressPolicy, *, private: bool = False) -
         address = ip_address(text)
     except ValueError:
         return "not an address"
-    if (str(address), port) in policy.own:
+    inner = embedded(address) if isinstance(address, IPv6Address) else None
+    if {(str(address), port), (str(inner), port)} & policy.own:
         return "an address of Effectgate itself"
     if private or any(address in network for network in policy.allow_private):
         return ""

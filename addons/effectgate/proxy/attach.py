@@ -21,7 +21,7 @@ from effectgate.proxy.gate import Gate
 from effectgate.proxy.loop import AddressGuard, GuardedLoop, Resolve
 from effectgate.proxy.observer import Silent
 from effectgate.proxy.session import Authenticate
-from effectgate.proxy.settings import ProxySettings
+from effectgate.proxy.settings import Endpoint, ProxySettings
 from effectgate.proxy.verdicts import Local
 
 
@@ -74,7 +74,7 @@ def attach(
     if master.addons.get(Watch.name) is not None:
         return
     gate = Gate(settings, boundary, authenticate, local, ports or (lambda: settings.ports), Silent())
-    _guard_loop(settings, resolve)
+    _guard_loop(settings, _listener(master), resolve)
     proxyserver = master.addons.get("proxyserver")
     gate.sessions.disconnect = lambda client: _close(proxyserver.connections, client, client)
     gate.upstream.hang_up = lambda client, server: _close(proxyserver.connections, client, server)
@@ -90,7 +90,11 @@ def attach(
         raise AttachError(fault)
 
 
-def _guard_loop(settings: ProxySettings, resolve: Resolve) -> None:
+def _listener(master: Master) -> Endpoint:
+    return master.options.listen_host or "0.0.0.0", master.options.listen_port or 8080
+
+
+def _guard_loop(settings: ProxySettings, listener: Endpoint, resolve: Resolve) -> None:
     loop = asyncio.get_running_loop()
     if type(loop) is not asyncio.SelectorEventLoop and not isinstance(loop, GuardedLoop):
         raise AttachError(
@@ -99,7 +103,7 @@ def _guard_loop(settings: ProxySettings, resolve: Resolve) -> None:
     # The loop runs already and was made by mitmdump; GuardedLoop adds methods and no state that a constructor sets.
     loop.__class__ = GuardedLoop
     assert isinstance(loop, GuardedLoop)
-    loop.guard = AddressGuard.of(settings, frozenset({settings.listen}), resolve)
+    loop.guard = AddressGuard.of(settings, frozenset({listener}), resolve)
 
 
 def _close(connections: Mapping[object, object], client: Client, which: Client | Server) -> None:

@@ -87,10 +87,10 @@ class Completion:
                 self._close(client, ticket, aborted=True)
         self.observer.connections(len(self._sessions))
 
-    async def drain(self) -> None:
-        """Wait until every completion handed over so far has been taken."""
-        while self._pending:
-            await asyncio.gather(*self._pending, return_exceptions=True)
+    async def drain(self, seconds: float = 5.0) -> None:
+        """Wait until the completions handed over so far have been taken, but no longer than this."""
+        if self._pending:
+            await asyncio.wait(tuple(self._pending), timeout=seconds)
 
     def _end(self, flow: AgentFlow) -> None:
         if (ticket := flow.ticket) is not None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from mitmproxy.addonmanager import AddonManager, traverse
+from mitmproxy.exceptions import AddonHalt
 from mitmproxy.hooks import Hook
 
 logger = logging.getLogger(__name__)
@@ -50,6 +51,8 @@ class Dispatch:
                 if result is not None and inspect.isawaitable(result):
                     async with asyncio.timeout(self._seconds):
                         await result
+        except AddonHalt:
+            return
         except BaseException as fault:
             logger.error("hook %s failed", event.name, exc_info=fault)
             refused = self._refuse(event.name, data, _reason(event.name, fault))

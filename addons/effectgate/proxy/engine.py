@@ -12,7 +12,6 @@ from collections.abc import Callable
 from mitmproxy.addons.block import Block
 from mitmproxy.addons.core import Core
 from mitmproxy.addons.errorcheck import ErrorCheck
-from mitmproxy.addons.next_layer import NextLayer
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.connection import Client, Server
 from mitmproxy.master import Master
@@ -45,6 +44,10 @@ _BUSY_RESPONSE = (
     b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
     % (len(_BUSY), _BUSY)
 )
+
+
+# How long connections may take to end once they have been told to.
+CLOSING_SECONDS = 5.0
 
 
 class EngineError(Exception):
@@ -114,8 +117,10 @@ class ProxyEngine:
             self._recheck.cancel()
         for handler in tuple(self._connections.values()):
             close(handler, handler.client)
-        while self._connections:
-            await asyncio.sleep(0.01)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSING_SECONDS):
+                while self._connections:
+                    await asyncio.sleep(0.01)
         await self.gate.completion.drain()
 
     def _make_master(self) -> Master:
@@ -125,7 +130,7 @@ class ProxyEngine:
         logging.getLogger("mitmproxy").setLevel(logging.WARNING)
         check = ErrorCheck()
         authority = certs.load_or_create(self.settings.certs)
-        master.addons.add(check, Core(), Proxyserver(), Block(), *self.gate.addons, NextLayer(), Tls(authority))
+        master.addons.add(check, Core(), Proxyserver(), Block(), *self.gate.addons, Tls(authority))
         options.secure(opts)
         if self.settings.upstream_ca is not None:
             bundle = trust_bundle(self.settings.upstream_ca, self.settings.certs)

@@ -29,5 +29,5 @@ class Gate:
         self.upstream = Upstream(self.sessions, settings.handshake_seconds)
         doorway = Doorway(self.sessions, boundary, settings, ports, observer)
         verdicts = Verdicts(self.sessions, boundary, doorway, self.completion, local, settings)
-        tunnel = Tunnel(self.sessions, settings.first_bytes_seconds)
+        tunnel = Tunnel(self.sessions, settings.first_bytes_seconds, settings.handshake_seconds)
         self.addons: tuple[object, ...] = (doorway, tunnel, verdicts, self.upstream, self.completion)

@@ -25,6 +25,8 @@ Resolve = Callable[..., Sequence[AddressInfo]]
 # Answers beyond these are not tried: each costs a connect timeout.
 ANSWERS = 4
 
+_LOCALHOST = {"localhost": ("127.0.0.1", "::1")}
+
 _own_traffic: ContextVar[bool] = ContextVar("own_traffic", default=False)
 
 
@@ -61,14 +63,15 @@ class AddressGuard:
         cls, settings: ProxySettings, own: frozenset[Endpoint], resolve: Resolve = socket.getaddrinfo
     ) -> AddressGuard:
         """The guard for these settings; `own` are our listeners' (address, port) pairs."""
+        ours = {(address, port) for host, port in own | settings.own for address in _LOCALHOST.get(host, (host,))}
         return cls(
-            policy=AddressPolicy(settings.allow_private, own | settings.own),
+            policy=AddressPolicy(settings.allow_private, frozenset(ours)),
             static=dict(settings.resolve),
             private=settings.private,
             resolve=resolve,
             resolve_seconds=settings.resolve_seconds,
             connect_seconds=settings.connect_seconds,
-            everywhere=frozenset(port for host, port in own | settings.own if host in ("0.0.0.0", "::", "")),
+            everywhere=frozenset(port for address, port in ours if address in ("0.0.0.0", "::", "")),
         )
 
 

@@ -6,6 +6,8 @@ import asyncio
 import re
 
 from mitmproxy import http
+from mitmproxy.connection import Client
+from mitmproxy.exceptions import AddonHalt
 from mitmproxy.net.tls import starts_like_tls_record
 from mitmproxy.proxy.commands import CloseConnection
 from mitmproxy.proxy.context import Context
@@ -32,9 +34,10 @@ class Tunnel:
 
     name = "effectgate-tunnel"
 
-    def __init__(self, sessions: Sessions, first_bytes_seconds: float) -> None:
+    def __init__(self, sessions: Sessions, first_bytes_seconds: float, handshake_seconds: float) -> None:
         self._sessions = sessions
         self._seconds = first_bytes_seconds
+        self._handshake_seconds = handshake_seconds
 
     def http_connected(self, flow: http.HTTPFlow) -> None:
         """Give the tunnel a moment to speak; in SSH and SMTP the server would speak first, and there is none yet."""
@@ -42,14 +45,17 @@ class Tunnel:
         asyncio.get_running_loop().call_later(self._seconds, self._must_have_spoken, session)
 
     def next_layer(self, data: NextLayer) -> None:
-        """Choose the next layer, or close: leaving it to mitmproxy would admit DNS and others."""
+        """Choose the next layer, wait, or close. Raises AddonHalt: any other addon's choice would admit DNS and others."""
         context = data.context
         choice = _choose(context, data.data_client())
         if choice == "close":
             data.layer = Closed(context)
         elif choice != "wait":
             self._sessions.of(context.client).spoken |= choice != "proxy"
+            if choice == "tls":
+                asyncio.get_running_loop().call_later(self._handshake_seconds, self._must_have_agreed, context.client)
             data.layer = _make(choice, context)
+        raise AddonHalt
 
     def tls_clienthello(self, data: ClientHelloData) -> None:
         """Hold the SNI against the CONNECT target; a difference refuses every request inside, where the client sees it."""
@@ -60,6 +66,10 @@ class Tunnel:
     def _must_have_spoken(self, session: Session) -> None:
         if not session.spoken:
             self._sessions.disconnect(session.client)
+
+    def _must_have_agreed(self, client: Client) -> None:
+        if not client.tls_established:
+            self._sessions.disconnect(client)
 
 
 def sni_fault(session: Session, sni: str | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import sqlite3
 from pathlib import Path
@@ -39,8 +41,7 @@ def open_for_writing(path: Path, *, busy_seconds: float) -> sqlite3.Connection:
     """The store file, made 0600 in a 0700 directory where it is missing; WAL, durable at every commit. Raises StoreError."""
     private_directory(path.parent)
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        sync_directory(path.parent)
+        _create(path)
     except OSError as fault:
         raise StoreError(f"{path} cannot be written: {fault.strerror}; mend the file or its directory") from fault
     try:
@@ -52,6 +53,21 @@ def open_for_writing(path: Path, *, busy_seconds: float) -> sqlite3.Connection:
         raise StoreError(f"{path} cannot be opened: {fault}") from fault
     except sqlite3.Error as fault:
         raise StoreError(f"{path} is damaged: {fault}; move it away to begin a new store") from fault
+
+
+def _create(path: Path) -> None:
+    """Make the file, 0600, where it is missing; OSError where it may not be written. One that is there is never opened here, but by SQLite alone.
+
+    Closing any descriptor of a file drops every POSIX lock that this process has on it ("How To Corrupt An SQLite Database File",
+    2.2): the next program to close the store would unlink the WAL that we go on writing to.
+    """
+    if path.exists():
+        if not os.access(path, os.R_OK | os.W_OK, effective_ids=True):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    else:
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        sync_directory(path.parent)
 
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
