@@ -21,6 +21,7 @@ class FakeBoundary:
         self.inspect: Callable[[RequestFacts], int] = lambda facts: 0
         self.before: Callable[[RequestFacts], None] = lambda facts: None
         self.delay = 0.0
+        self.upload_left: int | None = None
         self.gone: set[str] = set()
         self.submitted: list[RequestFacts] = []
         self.refused: list[tuple[str, Attempt, Reason, str]] = []
@@ -69,5 +70,5 @@ class FakeBoundary:
         allowed = verdict is Decision.ALLOW
         return Answer(
             verdict, code, reason, status, "test/effect" if allowed else None, receipt, receipt, {} if allowed else body,
-            tuple(pair for pair in headers if pair[1]),
+            tuple(pair for pair in headers if pair[1]), self.upload_left,
         )  # fmt: skip

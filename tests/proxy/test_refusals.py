@@ -211,3 +211,20 @@ def test_an_ambiguous_connect_is_400(denied: tuple[Proxy, Origin], target: str) 
         answer = wire.reply()
         assert (answer.status, answer.json()["reason_code"]) == (400, "ENVELOPE_INVALID")
     assert_untouched(gate, there)
+
+
+@pytest.mark.parametrize("length", [5, None])
+def test_an_upload_stops_where_its_limit_does(proxy: Make, origin: MakeOrigin, length: int | None) -> None:
+    there = origin(name="allowed.test")
+    gate = proxy({("allowed.test", 443): there})
+    gate.boundary.upload_left = 5
+    framing = f"Content-Length: {length}" if length else "Transfer-Encoding: chunked"
+    body = "12345" if length else "5\r\n12345\r\n1\r\n6\r\n0\r\n\r\n"
+    with gate.tunnel("allowed.test:443") as wire:
+        wire.send(f"POST /up HTTP/1.1\r\nHost: allowed.test\r\n{framing}\r\n\r\n{body}")
+        answer = wire.reply()
+    if length:
+        assert answer.status == 200
+    else:
+        assert (answer.status, answer.json()["reason_code"]) == (403, "BUDGET_EXCEEDED")
+        assert b"6" not in there.received.partition(b"\r\n\r\n")[2].replace(b"12345", b"")

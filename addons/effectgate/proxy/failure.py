@@ -18,6 +18,7 @@ SENTENCES: dict[str, str] = {
     "response": "the origin's response was malformed",
     "upgrade": "the origin switched protocols, which this request may not do",
     "gate": "the connection was not admitted",
+    "budget": "its body is larger than what is left of the grant's limit upload_bytes",
 }
 
 

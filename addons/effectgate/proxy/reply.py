@@ -20,10 +20,14 @@ def refusal(answer: Answer, user_agent: str) -> http.Response:
     return spoken(answer.status, answer.body, answer.headers, user_agent)
 
 
+# Failures of an allowed request that are refusals of ours after all.
+_REFUSED = {"address": Reason.SANDBOX_VIOLATION, "budget": Reason.BUDGET_EXCEEDED}
+
+
 def failed(answer: Answer, failure: Failure, user_agent: str) -> http.Response:
-    """The response where an allowed request got nowhere: 403 if its address was refused, else 502 (design.md section 4)."""
-    refused = failure.kind == "address"
-    verdict, code = (Decision.DENY, Reason.SANDBOX_VIOLATION) if refused else (Decision.ALLOW, Reason.NONE)
+    """The response where an allowed request got nowhere: 403 where we stopped it, else 502 (design.md section 4)."""
+    refused = failure.kind in _REFUSED
+    verdict, code = (Decision.DENY, _REFUSED[failure.kind]) if refused else (Decision.ALLOW, Reason.NONE)
     body = {
         "verdict": str(verdict),
         "reason_code": str(code),

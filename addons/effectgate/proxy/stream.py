@@ -29,7 +29,7 @@ from mitmproxy.proxy.layers.http._events import (
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpRequestHeadersHook
 
 from effectgate.proxy import reply
-from effectgate.proxy.failure import classify
+from effectgate.proxy.failure import Failure, classify
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Received, Refused
 from effectgate.proxy.transfer import frame_request
 from effectgate.proxy.websocket import BoundedWebsocketLayer
@@ -176,8 +176,12 @@ class GatedStream(HttpStream):
         return True
 
     def state_stream_request_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """As in the base class, without trailers: no decision covers their fields."""
-        if not isinstance(event, RequestTrailers):
+        """As in the base class, within the grant's upload limit, and without trailers: no decision covers their fields."""
+        ticket = self.flow.ticket
+        if isinstance(event, RequestData) and ticket is not None and ticket.exhausted_by(len(event.data)):
+            self.flow.failure = Failure("budget")
+            yield from self._stop(reply.failed(ticket.answer, self.flow.failure, self.flow.user_agent))
+        elif not isinstance(event, RequestTrailers):
             yield from super().state_stream_request_body(event)
 
     def state_consume_request_body(self, event: events.Event) -> layer.CommandGenerator[None]:

@@ -73,6 +73,11 @@ class Ticket:
         """Whether this request is the one that was decided about."""
         return self.destination == Destination.of(request)
 
+    def exhausted_by(self, size: int) -> bool:
+        """Whether so many bytes more of body would pass what the grant's limit leaves."""
+        left = self.answer.upload_left
+        return left is not None and self.sent.size + size > left
+
     def outcome(self, *, aborted: bool) -> Outcome:
         """The account as it stands."""
         return Outcome(
