@@ -68,6 +68,7 @@ class AnsweringStream(HttpStream):
             yield from self._drop()
 
     def stop(self, response: http.Response) -> layer.CommandGenerator[None]:
+        """End the request on both sides: with this response if none has begun, else by cutting the client's off."""
         self.flow.error = self.flow.error or mitmproxy_flow.Error("stopped")
         yield HttpErrorHook(self.flow)
         self.flow.stop = None

@@ -167,7 +167,7 @@ class GatedStream(AnsweringStream):
         ticket = self.flow.ticket
         if isinstance(event, RequestData) and ticket is not None and ticket.exhausted_by(len(event.data)):
             self.flow.failure = Failure("budget")
-            yield from self._stop(reply.failed(ticket.answer, self.flow.failure, self.flow.user_agent))
+            yield from self.stop(reply.failed(ticket.answer, self.flow.failure, self.flow.user_agent))
         elif not isinstance(event, RequestTrailers):
             yield from super().state_stream_request_body(event)
 
