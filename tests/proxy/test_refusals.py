@@ -60,7 +60,7 @@ def test_a_client_that_sends_its_whole_body_first_still_reads_the_answer(denied:
 def test_a_stalled_body_does_not_hold_the_connection_for_ever(
     denied: tuple[Proxy, Origin], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("effectgate.proxy.stream.LINGER_SECONDS", 0.2)
+    monkeypatch.setattr("effectgate.proxy.answering.LINGER_SECONDS", 0.2)
     gate, _ = denied
     with gate.tunnel("denied.test:443") as wire:
         wire.send("POST /up HTTP/1.1\r\nHost: denied.test\r\nContent-Length: 9\r\n\r\nabc")
@@ -71,7 +71,7 @@ def test_a_stalled_body_does_not_hold_the_connection_for_ever(
 def test_http2_is_answered_before_its_body_and_reset_after(
     denied: tuple[Proxy, Origin], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("effectgate.proxy.stream.LINGER_SECONDS", 0.2)
+    monkeypatch.setattr("effectgate.proxy.answering.LINGER_SECONDS", 0.2)
     gate, there = denied
     with gate.tunnel("denied.test:443", ("h2",)) as wire:
         client = Http2Wire(wire)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -58,4 +59,4 @@ def listener(address: Address) -> socket.socket:
     try:
         return socket.create_server(address, family=family)
     except OSError as error:
-        raise OSError(error.errno, f"{error.strerror}: {address}") from error
+        raise OSError(error.errno, f"{os.strerror(error.errno or 0)}: {address}") from error

@@ -27,6 +27,9 @@ from effectgate.receipts.store_tokens import TokenStore
 
 log = structlog.get_logger("effectgate")
 
+# Python's own default, which the command line raises for its short life.
+COLLECT_AFTER = 2000
+
 
 class Installation:
     """`loaded` is what was read last without a fault. Keys and the trust file are made at the first start.
@@ -139,6 +142,7 @@ def report(fault: BaseException) -> None:
 
 def settle() -> None:
     """Take what has been loaded out of the collector's sight: it lives on, and walking it again and again costs latency."""
+    gc.set_threshold(COLLECT_AFTER)
     gc.unfreeze()
     gc.collect()
     gc.freeze()

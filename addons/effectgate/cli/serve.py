@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from effectgate.cli.output import ConfigOption, JsonOption, print_json
+from effectgate.cli.output import CommandError, ConfigOption, JsonOption, print_json
 
 if TYPE_CHECKING:
     from effectgate.app.first_run import FirstRun
@@ -35,7 +36,13 @@ def serve(
     def ready(settings: Settings) -> None:
         _announce(settings, first)
 
-    run(config, ready)
+    try:
+        run(config, ready)
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES):
+            raise
+        fix = "stop what listens there, or choose another address in effectgate.yaml"
+        raise CommandError(f"cannot listen: {error.strerror}", fix) from error
 
 
 def setup(config: ConfigOption = None, as_json: JsonOption = False) -> None:

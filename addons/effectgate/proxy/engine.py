@@ -128,6 +128,8 @@ class ProxyEngine:
         master = Master(opts, asyncio.get_running_loop())
         master._legacy_log_events.uninstall()  # would turn every log record into an event
         logging.getLogger("mitmproxy").setLevel(logging.WARNING)
+        # It warns that its NextLayer addon is missing; ours (tunnel.py) stands in its place.
+        logging.getLogger("mitmproxy.addons.proxyserver").setLevel(logging.ERROR)
         check = ErrorCheck()
         authority = certs.load_or_create(self.settings.certs)
         master.addons.add(check, Core(), Proxyserver(), Block(), *self.gate.addons, Tls(authority))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -83,13 +83,29 @@ class Sessions:
         return dataclasses.replace(caller, session_id=client.id) if caller else None
 
     def recheck(self) -> int:
-        """End every connection that relies on a credential or a grant that is no longer good; returns how many."""
+        """End every connection whose credential is gone, and every one with a request open under a grant that is gone.
+
+        An idle connection without a grant stays: its next request is refused, with the reason. Returns how many ended.
+        """
         relied_on = {credential for session in self for credential in session.credentials()}
-        gone = {credential for credential in relied_on if not self._good(credential)}
-        stale = [session for session in self if session.credentials() & gone]
+        callers = {credential: self._still(credential) for credential in relied_on}
+        stale = [session for session in self if not self._stands(session, callers)]
         for session in stale:
             self.disconnect(session.client)
         return len(stale)
+
+    def _stands(self, session: Session, callers: Mapping[str, Caller | None]) -> bool:
+        held = [callers[credential] for credential in session.credentials()]
+        if None in held:
+            return False
+        return all(self._admitted(ticket.caller.principal) for ticket in session.tickets)
+
+    def _still(self, credential: str) -> Caller | None:
+        """The caller of a credential; None too where nobody can tell, such as with a store that cannot be read."""
+        try:
+            return self._authenticate(credential)
+        except Exception:  # a check that ended here would never look again
+            return None
 
     def admit(self, client: Client, ticket: Ticket) -> bool:
         """Count a ticket as open; false if its connection has gone meanwhile."""
@@ -105,7 +121,3 @@ class Sessions:
         self.in_flight += Counter()  # drops the zeros
         if (session := self._open.get(client.id)) is not None:
             session.tickets.discard(ticket)
-
-    def _good(self, credential: str) -> bool:
-        caller = self._authenticate(credential)
-        return caller is not None and self._admitted(caller.principal)

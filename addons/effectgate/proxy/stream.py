@@ -13,15 +13,13 @@ from mitmproxy import http
 from mitmproxy.net.http.validate import validate_headers
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.commands import StartHook
-from mitmproxy.proxy.layers.http import DropStream, HTTPMode, HttpStream, SendHttp, validate_request
+from mitmproxy.proxy.layers.http import HTTPMode, SendHttp, validate_request
 from mitmproxy.proxy.layers.http._events import (
-    ErrorCode,
     RequestData,
     RequestEndOfMessage,
     RequestHeaders,
     RequestProtocolError,
     RequestTrailers,
-    ResponseData,
     ResponseEndOfMessage,
     ResponseHeaders,
     ResponseProtocolError,
@@ -29,12 +27,11 @@ from mitmproxy.proxy.layers.http._events import (
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpRequestHeadersHook
 
 from effectgate.proxy import reply
+from effectgate.proxy.answering import AnsweringStream
 from effectgate.proxy.failure import Failure, classify
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Received, Refused
 from effectgate.proxy.transfer import frame_request
 from effectgate.proxy.websocket import BoundedWebsocketLayer
-
-LINGER_SECONDS = 5.0
 
 
 @dataclass
@@ -52,20 +49,10 @@ class EffectgateClosedHook(StartHook):
     blocking = False
 
 
-class GatedStream(HttpStream):
+class GatedStream(AnsweringStream):
     """An HttpStream that goes upstream only with a ticket, and answers a refusal before the body has arrived."""
 
     flow: AgentFlow
-    over: bool = False  # the request has been read to its end
-    draining: bool = False  # an answer of ours has been sent and the rest of the request is dropped
-    upstream: bool = False  # a server connection carries this request
-    begun: bool = False  # the origin's response has begun to go to the client
-
-    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        if isinstance(event, events.Wakeup):
-            yield from self._stop_draining()
-        else:
-            yield from super()._handle_event(event)
 
     # -- the request
 
@@ -118,7 +105,7 @@ class GatedStream(HttpStream):
         if (yield from super().check_killed(emit_error_hook)):
             return True
         if self.flow.stop is not None:
-            yield from self._stop(self.flow.stop)
+            yield from self.stop(self.flow.stop)
             return True
         if self.client_state == self.state_wait_for_request_headers and self.flow.request.method != "CONNECT":
             return (yield from self._take_stance())
@@ -180,7 +167,7 @@ class GatedStream(HttpStream):
         ticket = self.flow.ticket
         if isinstance(event, RequestData) and ticket is not None and ticket.exhausted_by(len(event.data)):
             self.flow.failure = Failure("budget")
-            yield from self._stop(reply.failed(ticket.answer, self.flow.failure, self.flow.user_agent))
+            yield from self.stop(reply.failed(ticket.answer, self.flow.failure, self.flow.user_agent))
         elif not isinstance(event, RequestTrailers):
             yield from super().state_stream_request_body(event)
 
@@ -239,59 +226,3 @@ class GatedStream(HttpStream):
         self._handle_event = self.passthrough  # type: ignore[method-assign]
         yield from self.child_layer.handle_event(events.Start())
         yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
-
-    # -- answers of our own
-
-    def answer(self, response: http.Response) -> layer.CommandGenerator[None]:
-        """Send a response of ours now. What is left of the request body is read and dropped for a while.
-
-        Closing at once would let the kernel reset the connection, and the client would lose the answer that lies unread.
-        """
-        over = self.over or self.client_state == self.state_done
-        whole = over or self.flow.received.end_stream
-        if (not whole or self.flow.error) and not self.flow.request.is_http2:
-            response.headers["connection"] = "close"
-        self.flow.response = response
-        self.draining = True
-        self.client_state = self.state_drain
-        self.server_state = self.state_errored
-        content = b"" if self.flow.request.method == "HEAD" else response.raw_content
-        yield SendHttp(ResponseHeaders(self.stream_id, response, not content), self.context.client)
-        if content:
-            yield SendHttp(ResponseData(self.stream_id, content), self.context.client)
-        yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
-        self.flow.live = False
-        if over:
-            yield from self._drop()
-        elif not whole:
-            yield commands.RequestWakeup(LINGER_SECONDS)
-
-    def state_drain(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Drop what is left of a request that has been answered."""
-        if isinstance(event, RequestEndOfMessage):
-            yield from self._drop()
-
-    def _stop(self, response: http.Response) -> layer.CommandGenerator[None]:
-        self.flow.error = self.flow.error or mitmproxy_flow.Error("stopped")
-        yield HttpErrorHook(self.flow)
-        self.flow.stop = None
-        if self.upstream:
-            yield SendHttp(RequestProtocolError(self.stream_id, "", ErrorCode.CANCEL), self.context.server)
-        if not self.begun:
-            return (yield from self.answer(response))
-        yield SendHttp(ResponseProtocolError(self.stream_id, "", ErrorCode.KILL), self.context.client)
-        yield from self._drop()
-
-    def _stop_draining(self) -> layer.CommandGenerator[None]:
-        if self.draining:
-            if self.flow.request.is_http2:
-                # The answer has ended its half of the stream by now; this only ends the other.
-                yield SendHttp(ResponseProtocolError(self.stream_id, "", ErrorCode.CANCEL), self.context.client)
-            else:
-                yield commands.CloseConnection(self.context.client)
-            yield from self._drop()
-
-    def _drop(self) -> layer.CommandGenerator[None]:
-        self.draining = False
-        self.client_state = self.server_state = self.state_errored
-        yield DropStream(self.stream_id)
