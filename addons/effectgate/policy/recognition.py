@@ -21,8 +21,9 @@ Parameters = Mapping[str, str]
 class Match:
     """One shape that matches the request on some reading.
 
-    `named`: true on the plain reading with its conditions, and then `bound` holds the parameters. `plain`: its path matches the
-    plain reading. `sure`: its discriminators are true in the letters that the request has and with letters folded. `conditions`: it holds those conditions that no reading asks.
+    `named`: true on the plain reading with its conditions. `plain`: its path matches the plain reading. `sure`: its discriminators are
+    true in the letters that the request has and with letters folded. `conditions`: it holds those conditions that no reading asks.
+    `bound`: what it binds on the plain reading.
     """
 
     entry: Entry
