@@ -11,7 +11,7 @@ import pytest
 
 from cli.conftest import WRITTEN_HASH, Command
 from effectgate.identity import Identity, token_digest
-from effectgate.receipts.store_tokens import TokenStore
+from effectgate.receipts.store_tokens import TokenStore, remember
 
 
 @pytest.fixture
@@ -79,6 +79,15 @@ def test_a_broken_file_with_its_keys_in_another_order_gives_up_no_other_agents_h
     )
     (installation / "grants.yaml").write_text(f"agents:\n{agents}version: 1\nbroken: [")
     assert json.loads(effectgate("token", "revoke", "first", "--json").out)["revoked"] == [first]
+
+
+def test_a_file_that_lost_the_agent_does_not_keep_a_served_token(
+    effectgate: Command, installation: Path, identity: Identity
+) -> None:
+    remember(installation / "var", {"ci-fixer": frozenset({WRITTEN_HASH})})
+    (installation / "grants.yaml").write_text("agents: [")
+    assert json.loads(effectgate("token", "revoke", "ci-fixer", "--json").out)["revoked"] == [WRITTEN_HASH]
+    assert not identity.credentialed("ci-fixer")
 
 
 def test_one_hash_may_be_revoked_by_itself(effectgate: Command, installation: Path, identity: Identity) -> None:

@@ -90,9 +90,10 @@ def revoke(
 
 
 def _hashes_of(settings: Settings, name: str) -> set[str]:
-    from effectgate.receipts.store_tokens import minted
+    from effectgate.receipts.store_tokens import minted, remembered
 
-    return {token.digest for token in minted(settings.state, name)} | _written_hashes(settings, name)
+    by_command = {token.digest for token in minted(settings.state, name)}
+    return by_command | remembered(settings.state, name) | _written_hashes(settings, name)
 
 
 def _written_hashes(settings: Settings, name: str) -> set[str]:
