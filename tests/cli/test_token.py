@@ -39,6 +39,14 @@ def test_a_token_may_be_made_for_a_time(effectgate: Command) -> None:
     assert effectgate("token", "new", "not a name").code == 2
 
 
+def test_a_token_for_an_agent_without_a_grant_is_made_with_a_warning(effectgate: Command, installation: Path) -> None:
+    assert effectgate("token", "new", "ci-fixer").err == ""
+    ran = effectgate("token", "new", "ci-fixr")
+    assert (ran.code, ran.err.count("\n"), "has no agent ci-fixr" in ran.err) == (0, 1, True)
+    (installation / "grants.yaml").write_text("agents: [")
+    assert effectgate("token", "new", "ci-fixr").err == ""
+
+
 def test_revoking_a_name_ends_its_minted_and_its_written_tokens(
     effectgate: Command, installation: Path, identity: Identity
 ) -> None:
