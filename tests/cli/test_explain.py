@@ -106,6 +106,7 @@ def test_a_batch_answers_every_line_in_its_order(effectgate: Command) -> None:
         b'{"method": "GET", "url": "https://notes.example.com/v1/b/notes", "headers": ["x"]}',
         b'{"method": "GET", "url": "https://notes.example.com/v1/b/notes", "headers": {"x": 1}}',
         b'{"method": "GET", "url": "https://notes.example.com/v1/b/notes", "body": {}}',
+        b'{"method": "GET", "url": "https://notes.example.com/v1/b/notes", "body": "\\ud800"}',
         b'{"method": "GET", "url": "/v1/b/notes"}',
         b"\xff\xfe",
         b"[" * 100_000,
