@@ -15,7 +15,10 @@ Make = Callable[..., Proxy]
 MakeOrigin = Callable[..., Origin]
 
 
-@pytest.mark.parametrize("auth", ["", "Proxy-Authorization: Basic bm9ib2R5Om5vdGhpbmc=\r\n", AUTH + AUTH])
+STRANGE = "Proxy-Authorization: Bearer n\xe9body:\xff\r\n"
+
+
+@pytest.mark.parametrize("auth", ["", "Proxy-Authorization: Basic bm9ib2R5Om5vdGhpbmc=\r\n", AUTH + AUTH, STRANGE])
 @pytest.mark.parametrize("how", ["connect", "http"])
 def test_407_without_a_good_credential(proxy: Make, auth: str, how: str) -> None:
     gate = proxy()
