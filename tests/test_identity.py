@@ -58,6 +58,8 @@ def test_a_credential_is_read(header: str) -> None:
         "Digest username=ci-fixer",
         f"Bearer {TOKEN.replace(':', '')}",
         "Bearer ci-fixer:" + "x" * 2000,
+        "Bearer ci-fixer:\udcff",
+        "Bearer ci-fix\xe9r:x",
     ],
 )
 def test_anything_else_is_no_credential(header: str | None) -> None:

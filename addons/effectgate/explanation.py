@@ -75,7 +75,7 @@ def read_question(line: bytes) -> Question:
         method=_text(value, "method"),
         url=_text(value, "url"),
         headers=_headers(value.get("headers")),
-        body=_text(value, "body", "").encode(),
+        body=_body(value),
         effects=None if effects is None else tuple(_texts(effects, "effects")),
     )
 
@@ -93,6 +93,13 @@ def _text(value: Mapping[str, object], name: str, default: str | None = None) ->
     if not isinstance(found, str):
         raise QuestionError(f"{name} is not a text")
     return found
+
+
+def _body(value: Mapping[str, object]) -> bytes:
+    try:
+        return _text(value, "body", "").encode()
+    except UnicodeEncodeError:
+        raise QuestionError("body has half a surrogate pair, which is no text") from None
 
 
 def _texts(value: object, name: str) -> Iterable[str]:

@@ -61,7 +61,7 @@ def token_digest(token: str) -> str:
 
 def read_credential(header: str | None) -> Credential | None:
     """The credential in a (Proxy-)Authorization value: Basic (RFC 7617), or `Bearer name:token`; else None."""
-    if header is None or len(header) > MAX_HEADER:
+    if header is None or len(header) > MAX_HEADER or not header.isascii():
         return None
     scheme, _, value = header.strip().partition(" ")
     decode = SCHEMES.get(scheme.lower())

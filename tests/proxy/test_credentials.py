@@ -15,7 +15,10 @@ Make = Callable[..., Proxy]
 MakeOrigin = Callable[..., Origin]
 
 
-@pytest.mark.parametrize("auth", ["", "Proxy-Authorization: Basic bm9ib2R5Om5vdGhpbmc=\r\n", AUTH + AUTH])
+STRANGE = "Proxy-Authorization: Bearer n\xe9body:\xff\r\n"
+
+
+@pytest.mark.parametrize("auth", ["", "Proxy-Authorization: Basic bm9ib2R5Om5vdGhpbmc=\r\n", AUTH + AUTH, STRANGE])
 @pytest.mark.parametrize("how", ["connect", "http"])
 def test_407_without_a_good_credential(proxy: Make, auth: str, how: str) -> None:
     gate = proxy()
@@ -109,6 +112,18 @@ def test_open_streams_end_within_a_second(proxy: Make, origin: MakeOrigin, how: 
             gate.boundary.gone.add("agent")
         assert wire.closed(1)
     assert gate.outcome().aborted
+
+
+def test_a_stream_ends_with_its_own_credential_and_not_with_one_used_before(proxy: Make, origin: MakeOrigin) -> None:
+    gate = proxy({("allowed.test", 80): origin(_slowly, tls=False)})
+    gate.tokens["Basic b3RoZXI6cw=="] = "other"
+    with gate.wire() as wire:
+        assert wire.connect("allowed.test:22").status == 403
+        other = "Proxy-Authorization: Basic b3RoZXI6cw==\r\n"
+        wire.send(f"GET http://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\n{other}\r\n")
+        assert wire.sock.recv(100)
+        del gate.tokens["Basic b3RoZXI6cw=="]
+        assert wire.closed(1)
 
 
 def test_an_idle_tunnel_of_a_good_caller_stays(proxy: Make) -> None:

@@ -62,6 +62,19 @@ def test_an_http2_body_that_is_not_as_long_as_it_says(proxy: Make, origin: MakeO
     assert b"/denied" not in there.received
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_http2_head_that_ends_the_request_promises_no_body(proxy: Make, origin: MakeOrigin, method: str) -> None:
+    there = origin()
+    gate = proxy({("allowed.test", 443): there})
+    with gate.tunnel("allowed.test:443", ("h2",)) as wire:
+        client = Http2Wire(wire)
+        answer = client.get("allowed.test", "/up", method, [("content-length", "44")])
+        assert answer.status == 400
+        assert client.get("allowed.test", "/up", method, [("content-length", "0")]).status == 200
+    assert [head.split(b"\r\n")[0] for head, _ in there.requests] == [f"{method} /up HTTP/1.1".encode()]
+    assert [code for _, _, code, _ in gate.boundary.refused] == ["ENVELOPE_INVALID"]
+
+
 def test_http2_trailers_go_nowhere(proxy: Make, origin: MakeOrigin) -> None:
     there = origin(answer_http2, alpn=("h2",))
     gate = proxy({("allowed.test", 443): there})

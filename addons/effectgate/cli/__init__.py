@@ -68,7 +68,7 @@ def _usage(message: str) -> int:
     if message.startswith("Usage:"):
         print(message, file=sys.stderr)
         return USAGE
-    return complain(f"{message}; see `effectgate --help`")
+    return complain(f"{message.removesuffix('.')}; see `effectgate --help`")
 
 
 def _for_people(error: Exception) -> bool:

@@ -27,7 +27,7 @@ class Canary:
 
     def authenticate(self, proxy_authorization: str, /) -> Caller | None:
         """The canary itself, or whoever else the credential names."""
-        if secrets.compare_digest(proxy_authorization.encode(), self._credential.encode()):
+        if secrets.compare_digest(proxy_authorization.encode(errors="surrogateescape"), self._credential.encode()):
             return Caller(PRINCIPAL)
         return self._authenticate(proxy_authorization)
 

@@ -29,6 +29,8 @@ def read_request(flow: AgentFlow, session: Session) -> RequestFacts:
         method=data.method, scheme=data.scheme.decode("latin-1"), host=where.host, port=where.port, target=data.path,
         fields=flow.request.headers.fields, body=NO_BODY if flow.received.end_stream else UNREAD, authority=authority,
     )  # fmt: skip
+    if flow.received.end_stream and facts.header("content-length") not in ((), ("0",)):
+        raise EnvelopeError("The request ends with its head and says with Content-Length that a body follows.")
     if facts.websocket and (flow.received.http2 or facts.body.present):
         raise EnvelopeError("A websocket handshake is an HTTP/1.1 GET without a body.")
     data.host, data.port = where.host, where.port

@@ -107,8 +107,8 @@ class Verdicts:
         return await self._doorway.caller(flow.client_conn, flow.request)
 
     async def _judge(self, flow: AgentFlow, session: Session, caller: Caller) -> Stance:
-        credential = session.credential or credential_of(flow.request)
-        flow.credential = credential
+        # The one that named the caller: a CONNECT refused earlier on this connection leaves its own behind.
+        flow.credential = session.credential if flow.received.in_tunnel else credential_of(flow.request)
         if header_bytes(flow.request) > HEADER_BYTES:
             return await self._refuse(flow, caller, Reason.TEMPORAL_THROTTLE, "The request head is too large.", 431)
         if self._sessions.in_flight[caller.principal] >= self._settings.requests_in_flight:
