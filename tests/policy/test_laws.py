@@ -284,6 +284,8 @@ PARAMETERS = world_of(
         (FOLDED, "g/list e/l", "GET https://a.test/?a=LIST", True),
         (CONDITION, "g/e", "GET https://a.test/x?page=1", True),
         (CONDITION, "g/e", "GET https://a.test/x?other=1", False),
+        (CONDITION, "g/e", "GET https://a.test/x/?other=1", False),
+        (CONDITION, "g/e", "GET https://a.test/x/?page=1", True),
         (VOUCH, "g/v", "DELETE https://a.test/s", False),
         (VOUCH, "g/v", "DELETE https://a.test/t", True),
         (NUMBER, "g/ip", "GET https://192.0.2.1/x", True),
