@@ -96,7 +96,7 @@ def ask_examples(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
-    """Ask every row of the packs' admits/denies tables; exit 1 if one is answered otherwise."""
+    """Ask every [[example]] of the packs; exit 1 if one is answered otherwise."""
     from effectgate.policy.example import Examiner
 
     library = open_library(config, directories, site)
