@@ -37,13 +37,18 @@ class Report:
 
     def lines(self) -> list[str]:
         """The report for people, one finding a line."""
-        found = [f"{fault.kind}: {fault.message}{f' (row {fault.seq})' if fault.seq else ''}" for fault in self.faults]
+        found = [f"{fault.kind}: {fault.message}{_place(fault)}" for fault in self.faults]
         state = "intact" if self.intact else "NOT intact"
         trust = "trusted" if self.trusted else "not trusted: name the keys with --trust FILE"
         tail = "the tail is proven by the anchor" if self.anchored else "tail not proven: no --anchor"
         chains = ", ".join(f"{writer} {length}" for writer, length in sorted(self.chains.items()))
         counts = f"{self.receipts} receipts ({chains}), {self.open_allows} ALLOW without completion"
         return [*found, counts, f"{state}, {trust}", tail]
+
+
+def _place(fault: Fault) -> str:
+    """The row, where the message does not begin with it."""
+    return f" (row {fault.seq})" if fault.seq and not fault.message.startswith(f"row {fault.seq}") else ""
 
 
 def verify(
