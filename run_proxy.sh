@@ -45,7 +45,7 @@ make_venv() {
   wanted=$(wanted_stamp)
   if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && [ -x "$venv/bin/effectgate" ]; then return; fi
   python=$(find_python)
-  echo "making $venv from requirements.lock ($("$python" -V), once)" >&2
+  echo "making $venv from requirements.lock ($("$python" -V), once; a minute or two)" >&2
   "$python" -m venv --clear "$venv"
   if ! { "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes -r "$root/requirements.lock" &&
          "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --no-index --no-build-isolation --no-deps -e "$root" &&

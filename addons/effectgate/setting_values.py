@@ -99,7 +99,7 @@ def _store(text: str) -> str:
 
 def _one_worker(count: int) -> int:
     if count != 1:
-        raise PatternError("more than one worker is not in this version", "write 1 for now, or leave it out")
+        raise PatternError(f"{count} workers are not in this version", "write 1 for now, or leave it out")
     return count
 
 

@@ -159,3 +159,9 @@ def test_a_repositorys_own_packs_are_read_where_we_stand(effectgate: Command, in
         text.replace('"notes"', '"own"').replace("notes/", "own/").replace("notes.example", "own.example")
     )
     assert effectgate("explain", "--effects", "own/read", "GET", "https://own.example.com/v1/b/notes").code == 0
+
+
+def test_without_a_grant_the_two_options_are_told(effectgate: Command) -> None:
+    ran = effectgate("explain", "GET", "https://notes.example.com/v1/b/notes")
+    assert (ran.code, ran.out.splitlines()[0]) == (1, "DENY NO_POLICY_DEFINED")
+    assert "give --agent NAME or --effects A,B" in ran.out

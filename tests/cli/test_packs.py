@@ -82,6 +82,12 @@ def test_every_fault_of_a_grants_file_at_once(effectgate: Command, installation:
     ran = effectgate("grant", "check")
     assert ran.code == 2
     assert ran.err.count("grants.yaml:") == 2
+    told = effectgate("grant", "check", "--json")
+    assert (told.code, told.err) == (2, "")
+    assert [fault["key"] for fault in json.loads(told.out)["faults"]] == [
+        "agents[0].effects[0]",
+        "agents[0].limits.per",
+    ]
 
 
 def test_without_a_grants_file_the_fix_is_told(effectgate: Command, installation: Path) -> None:

@@ -57,6 +57,9 @@ def test_receipts_are_listed_shown_and_verified(effectgate: Command, recorded: P
     shown = json.loads(effectgate("receipts", "show", allow["receipt_id"][:12], "--json").out)
     assert [receipt["kind"] for receipt in shown] == ["decision", "completion"]
     assert effectgate("receipts", "show", "ffffffffffffffffffff").code == 1
+    several = effectgate("receipts", "show", "")
+    assert (several.code, several.err.count("\n"), "write more of the id" in several.err) == (1, 1, True)
+    assert "completion              200, 0 bytes sent, 0 received, 0 ms" in listed.out
     ran = effectgate("receipts", "verify")
     assert ran.code == 0
     assert "intact, trusted" in ran.out

@@ -11,7 +11,7 @@ import pytest
 
 from cli.conftest import WRITTEN_HASH, Command
 from effectgate.identity import Identity, token_digest
-from effectgate.receipts.store_tokens import TokenStore
+from effectgate.receipts.store_tokens import TokenStore, remember
 
 
 @pytest.fixture
@@ -37,6 +37,14 @@ def test_a_token_may_be_made_for_a_time(effectgate: Command) -> None:
     assert json.loads(effectgate("token", "new", "ci-fixer", "--for", "30m", "--json").out)["expires"]
     assert effectgate("token", "new", "ci-fixer", "--for", "soon").code == 2
     assert effectgate("token", "new", "not a name").code == 2
+
+
+def test_a_token_for_an_agent_without_a_grant_is_made_with_a_warning(effectgate: Command, installation: Path) -> None:
+    assert effectgate("token", "new", "ci-fixer").err == ""
+    ran = effectgate("token", "new", "ci-fixr")
+    assert (ran.code, ran.err.count("\n"), "has no agent ci-fixr" in ran.err) == (0, 1, True)
+    (installation / "grants.yaml").write_text("agents: [")
+    assert effectgate("token", "new", "ci-fixr").err == ""
 
 
 def test_revoking_a_name_ends_its_minted_and_its_written_tokens(
@@ -79,6 +87,15 @@ def test_a_broken_file_with_its_keys_in_another_order_gives_up_no_other_agents_h
     )
     (installation / "grants.yaml").write_text(f"agents:\n{agents}version: 1\nbroken: [")
     assert json.loads(effectgate("token", "revoke", "first", "--json").out)["revoked"] == [first]
+
+
+def test_a_file_that_lost_the_agent_does_not_keep_a_served_token(
+    effectgate: Command, installation: Path, identity: Identity
+) -> None:
+    remember(installation / "var", {"ci-fixer": frozenset({WRITTEN_HASH})})
+    (installation / "grants.yaml").write_text("agents: [")
+    assert json.loads(effectgate("token", "revoke", "ci-fixer", "--json").out)["revoked"] == [WRITTEN_HASH]
+    assert not identity.credentialed("ci-fixer")
 
 
 def test_one_hash_may_be_revoked_by_itself(effectgate: Command, installation: Path, identity: Identity) -> None:

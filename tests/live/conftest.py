@@ -6,13 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from live.gate import effectgate
 from origin.certificates import Authority
 from origin.server import Origins, opened
-
-# Until the product can serve; to be taken out with the last room merged.
-if effectgate("serve", "--help").returncode:
-    collect_ignore_glob = ["test_*.py"]
 
 
 @pytest.fixture(scope="session")

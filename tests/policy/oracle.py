@@ -209,19 +209,19 @@ class Rules:
         self.readings = readings(facts.segments)
         self.held = {effect: self._covers(effect) for effect in catalog.effects}
 
-    def _transport(self, shape: Shape, method: str) -> bool:
+    def _transport(self, shape: Shape) -> bool:
         facts = self.facts
         return (
             shape.scheme == facts.scheme
             and facts.port in shape.ports
-            and (not shape.methods or method in shape.methods)
+            and (not shape.methods or facts.method in shape.methods)
             and host_match(shape, facts.host) is not None
         )
 
     def names(self, shape: Shape) -> bool:
         """Rule 1."""
         return (
-            self._transport(shape, self.facts.method)
+            self._transport(shape)
             and path_match(shape, self.facts.segments, False) is not None
             and truth(shape, self.facts, False)[0] == TRUE
             and conditions(shape, self.facts)
@@ -229,7 +229,7 @@ class Rules:
 
     def matching(self, shape: Shape) -> list[tuple[str, ...]]:
         """The readings on which a shape matches where it could block: letters folded, conditions not asked."""
-        if not self._transport(shape, self.facts.method.upper()) or truth(shape, self.facts, True)[0] == FALSE:
+        if not self._transport(shape) or truth(shape, self.facts, True)[0] == FALSE:
             return []
         return [r for r in self.readings if path_match(shape, r, True) is not None]
 
@@ -272,7 +272,7 @@ class Rules:
     def _sure(self, shape: Shape) -> bool:
         """ADR 0013: an excusing shape holds its own conditions, and is true in the letters of the request and with them folded."""
         return (
-            self._transport(shape, self.facts.method)
+            self._transport(shape)
             and conditions(shape, self.facts)
             and truth(shape, self.facts, False)[0] == truth(shape, self.facts, True)[0] == TRUE
         )

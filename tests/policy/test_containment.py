@@ -45,6 +45,7 @@ def made(text: str, **keys: Any) -> Shape:
         (made(A, query={"q": "g"}, fold=True), made(A, query={"q": "g*"}), False),
         (made(A, query={"q": "g"}, fold=True), made(A, query={"q": "G*"}, fold=True), True),
         (made(A, query={"q": "*"}, fold=True), made(A, query={"q": "*"}), False),
+        (made("GET a.test/", query={"q": "*"}, fold=True), made("GET a.test/", query={"q": "*"}), False),
         (made(A, headers={"h": "v"}), made(A, form={"h": "v"}), False),
         (made(A, form={"h": "v"}), made(A, form={"h": "*"}), True),
         (made(A), made(A, query_only=frozenset(), absent=frozenset({"h"})), True),

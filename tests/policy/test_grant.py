@@ -205,6 +205,12 @@ def test_defaults() -> None:
     assert (grant.observe, grant.cannot, grant.empty) == (None, (), False)
 
 
+def test_a_time_may_stand_in_quotes() -> None:
+    """YAML takes it for text then; programs that write YAML quote what they hold as text."""
+    grant = compiled(agent('    effects: [demo/read]\n    expires: "2027-01-31T01:00:00+01:00"\n'))["ci"]
+    assert grant.expires == datetime(2027, 1, 31, tzinfo=UTC)
+
+
 def test_an_expired_grant_loads() -> None:
     assert not compiled(agent("    effects: [demo/read]\n    expires: 2020-01-01T00:00:00Z\n"))["ci"].empty
 

@@ -28,7 +28,7 @@ def agree(catalog: Catalog, grant: Grant, facts: RequestFacts | None) -> None:
     assert mine == brute
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(SEEDS)
 def test_the_decision_agrees_with_the_rules_by_brute_force(seed: int) -> None:
     world = World(seed)
@@ -36,7 +36,7 @@ def test_the_decision_agrees_with_the_rules_by_brute_force(seed: int) -> None:
     agree(catalog, grant, world.spelled().facts)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(SEEDS)
 def test_it_agrees_after_other_requests_have_been_remembered(seed: int) -> None:
     world = World(seed)

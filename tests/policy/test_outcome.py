@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from effectgate.policy import outcome
 from effectgate.policy.catalog import Catalog
 from effectgate.policy.facts import facts_from_url
 from effectgate.policy.grant import grant_of_ids
-from policy.build import ask, effect, scoped
+from policy.build import ask, effect, scoped, shape
 
 CATALOG = Catalog.build([effect("m/e", "read", "GET a.test/{x}/y"), effect("m/d", "destructive", "GET a.test/{x}/{z}")])
 
@@ -36,6 +38,34 @@ def test_too_many_effects_for_one_request_are_refused(effects: int, allowed: boo
     verdict = ask(catalog, " ".join(catalog.effects), f"GET https://a.test/{'/'.join(f'x{n}' for n in range(effects))}")
     assert verdict.allowed is allowed
     assert verdict.reason_code == ("" if allowed else "PDP_ERROR")
+
+
+LISTED = [
+    effect("q/list", "read", shape("GET q.test/x", query={"Act": "List*"})),
+    effect("q/any", "destructive", shape("GET q.test/x", query={"Act": "*"})),
+    effect("q/star", "read", "GET q.test/*", shape("GET q.test/c", query_only=frozenset({"page"}))),
+    effect("q/one", "destructive", "GET q.test/{y}"),
+]
+ROWS = {
+    "/x?Act=List": True,
+    "/x?Act=List&act=Drop": False,
+    "/x?Act=Drop": False,
+    "/x?act=List": False,
+    "/x?Act=%ff": False,
+    "/x": False,
+    "/c?page=1": True,
+    "/c?other=1": False,
+    "/C?page=1": False,
+    "/c/d": True,
+}
+
+
+def test_what_one_request_came_to_is_not_told_another() -> None:
+    for first, second in itertools.permutations(ROWS, 2):
+        catalog = Catalog.build(LISTED)
+        grant = grant_of_ids(catalog, ["q/list", "q/star"])
+        for path in (first, second):
+            assert ask(catalog, grant, f"GET https://q.test{path}").allowed is ROWS[path], (first, second)
 
 
 def test_one_grant_does_not_see_anothers_outcome() -> None:

@@ -51,6 +51,29 @@ def test_escaping_against_every_reading(
     assert Readings.of(segments).escapes(outer, inner) is expected
 
 
+@pytest.mark.parametrize(
+    ("path", "outer", "inner", "escapes"),
+    [
+        ("/A/", "/{x}", ["/A"], False),
+        ("/A/", "/{x}", ["/a"], True),
+        ("/a/", "/A", ["/{x}"], False),
+        ("/a/", "/{x}", ["/a/"], True),
+        ("/a/", "/*", ["/a/*"], True),
+        ("/a/", "/*", ["/a/*", "/a"], False),
+        ("/a;v/b", "/{x}/b", ["/{y}/b"], False),
+        ("/a;v/b", "/{x}/b", ["/a/b"], True),
+        ("/a;v/b", "/a/b", ["/a/b"], False),
+        ("/a%2Fb", "/{x}", ["/a/b"], True),
+        ("/a%2Fb", "/a/b", ["/a/b"], False),
+        ("/A//B", "/*/b", ["/A/B", "/A//B"], False),
+        ("/A//B", "/*/b", ["/A/B"], True),
+    ],
+)
+def test_escaping(path: str, outer: str, inner: list[str], escapes: bool) -> None:
+    readings = Readings.of(tuple(path[1:].split("/")))
+    assert readings.escapes(PathPattern.parse(outer), [PathPattern.parse(text) for text in inner]) is escapes
+
+
 @settings(max_examples=400, deadline=None)
 @given(PATHS, st.sampled_from([p for p in PATTERNS if p.glob is None]))
 def test_bindings_against_every_reading(segments: tuple[str, ...], pattern: PathPattern) -> None:

@@ -27,7 +27,6 @@ CATALOG = Catalog.build(
         ("GET https://a.test/X/1", "sure conditions"),
         ("GET https://a.test/x//1", "sure conditions"),
         ("GET https://a.test/x%2f1", "sure"),
-        ("get https://a.test/x/1", "plain conditions"),
         ("GET https://a.test/q?Act=List", "named plain sure conditions"),
         ("GET https://a.test/q?Act=List&act=Drop", "named plain conditions"),
         ("GET https://a.test/q?act=List", "plain conditions"),

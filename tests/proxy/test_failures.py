@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from collections.abc import Callable
 
 import pytest
 
-from effectgate.proxy.failure import SENTENCES, DialError, classify
+from effectgate.proxy.failure import NEXT_STEPS, SENTENCES, DialError, classify
 
 from .harness import Proxy
 from .http2 import Http2Wire
@@ -74,6 +75,7 @@ def assert_failed(gate: Proxy, kind: str, version: str = "http/1.1") -> None:
             status, body, kind_of = answer.status, answer.body, answer.headers["content-type"]
     assert (status, kind_of) == (502, "application/json")
     assert SENTENCES[kind].encode() in body
+    assert json.loads(body)["next_step"] == NEXT_STEPS[kind]
     outcome = gate.outcome()
     assert (outcome.success, outcome.error) == (False, kind)
 

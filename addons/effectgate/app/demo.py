@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 
 import yaml
@@ -158,9 +159,9 @@ def _ask(stage: Stage, method: str, url: str) -> tuple[int, str, str]:
 def _receipts(stage: Stage) -> None:
     with reading(stage.store) as store:
         receipts = [receipt for _, receipt in store.receipts() if _concerns_agent(receipt)]
-    print("3. The receipts of both, each on disk before its answer; the completion closes the ALLOW:")
+    print("3. The receipts of both, each on disk before its answer (`effectgate receipts show` prints one whole):")
     for receipt in receipts:
-        print(_indented(json.dumps(receipt)))
+        print(_indented(_gist(receipt)))
     expect(
         [receipt["verdict"] for receipt in receipts] in (["ALLOW", "", "DENY"], ["ALLOW", "DENY", ""]), "three receipts"
     )
@@ -169,7 +170,20 @@ def _receipts(stage: Stage) -> None:
     expect(report.exit_code == 0, "the chain verifies")
 
 
-def _concerns_agent(receipt: dict[str, object]) -> bool:
+def _gist(receipt: dict[str, Any]) -> str:
+    """What a receipt says, and what it is tied to: its content, the receipt before it, and our key."""
+    args, policy, output = receipt["args"], receipt.get("policy") or {}, receipt.get("output") or {}
+    if receipt["kind"] == "completion":
+        said = f"completion of {args['completes'][:16]}…: {output['status']}, {output['bytes_received']} bytes received"
+    else:
+        effects = [policy.get("effect"), *(entry["effect"] for entry in policy.get("would_admit", []))]
+        why = " ".join(filter(None, [receipt["reason_code"], *effects]))
+        said = f"{receipt['verdict']} {args['method']} {args['host']}{args['path']} ({why})"
+    tied = f"receipt {receipt['receipt_id'][:16]}… after {receipt['prev_hash'][:16]}…"
+    return f"{said}\n  {tied}, signed {receipt['signature'][:16]}… by {receipt['key_id']}"
+
+
+def _concerns_agent(receipt: dict[str, Any]) -> bool:
     args = receipt.get("args")
     return (args.get("principal") if isinstance(args, dict) else receipt.get("principal")) == AGENT
 

@@ -56,7 +56,8 @@ def diagnose(option: Path | None, now: datetime) -> Iterator[Finding]:
 def _faults(subject: str, error: FaultsError) -> Iterator[Finding]:
     for fault in error.faults:
         place = f"{fault.file}:{fault.line}" if fault.line else fault.file
-        yield Finding("problem", subject, f"{place}: {fault.key}: {fault.message}", fault.fix)
+        message = f"{fault.key}: {fault.message}" if fault.key else fault.message
+        yield Finding("problem", subject, f"{place}: {message}", fault.fix)
 
 
 def _root(settings: Settings) -> Iterator[Finding]:
@@ -120,7 +121,7 @@ def _trust(settings: Settings) -> Iterator[Finding]:
     if not trust.exists():
         return
     try:
-        yield Finding("ok", "trust", f"{len(read_trust(trust))} keys in {trust}")
+        yield Finding("ok", "trust", f"{trust} is readable, keys: {len(read_trust(trust))}")
     except TrustError as error:
         yield Finding("problem", "trust", str(error), "restore it from your backup")
 

@@ -23,7 +23,7 @@ from effectgate.receipts.store import StoreError
 from effectgate.receipts.store_keys import TRUST_FILE, installation_key, publish, signing_key
 from effectgate.receipts.store_limits import Ledger, used_so_far
 from effectgate.receipts.store_sqlite import SqliteStore
-from effectgate.receipts.store_tokens import TokenStore
+from effectgate.receipts.store_tokens import TokenStore, remember
 
 log = structlog.get_logger("effectgate")
 
@@ -47,6 +47,7 @@ class Installation:
         publish(settings.certs / TRUST_FILE, key)
         self.metrics = Metrics()
         self.store = SqliteStore(settings.state, key)
+        remember(settings.state, self.loaded.tokens)
         self._tokens = TokenStore(settings.state)
         self._identity = Identity(self.loaded.tokens, self._tokens)
         self.boundary = EffectBoundary(
@@ -103,9 +104,17 @@ class Installation:
         for key in loaded.settings.fixed_changes(self.loaded.settings):
             log.warning("this setting takes effect after a restart", key=key)
         self._swap(loaded)
+        await self._remember(loaded)
         self.metrics.reloaded(True)
         log.info("reloaded", agents=len(loaded.grants), effects=len(loaded.policy.catalog.effects))
         return True
+
+    async def _remember(self, loaded: Loaded) -> None:
+        """A store that fails must not hold up a reload that may narrow a grant."""
+        try:
+            await asyncio.to_thread(remember, self.loaded.settings.state, loaded.tokens)
+        except StoreError as error:
+            log.warning("the hashes of grants.yaml could not be kept for `token revoke`", error=str(error))
 
     def _swap(self, loaded: Loaded) -> None:
         fresh = loaded.policy is not self.loaded.policy

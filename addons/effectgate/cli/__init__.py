@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 
+import click
 import typer
 
 from effectgate.cli import demo, denials, doctor, explain, grant, packs, receipts, run, serve, settings, token
@@ -48,7 +49,7 @@ def main() -> None:
         code = complain(*map(str, error.faults))
     except CommandError as error:
         code = complain(str(error), code=error.code)
-    except typer.TyperException as error:
+    except click.ClickException as error:
         code = _usage(error.format_message())
     except typer.Abort:
         code = 130
@@ -68,7 +69,7 @@ def _usage(message: str) -> int:
     if message.startswith("Usage:"):
         print(message, file=sys.stderr)
         return USAGE
-    return complain(f"{message}; see `effectgate --help`")
+    return complain(f"{message.removesuffix('.')}; see `effectgate --help`")
 
 
 def _for_people(error: Exception) -> bool:

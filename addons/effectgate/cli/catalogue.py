@@ -116,4 +116,5 @@ def read_argument(text: str) -> str:
     try:
         return Path(text[1:]).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{text[1:]} cannot be read: {error}", "name a readable UTF-8 file after the @") from error
+        cause = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise CommandError(f"{text[1:]} cannot be read ({cause})", "name a readable UTF-8 file after the @") from error

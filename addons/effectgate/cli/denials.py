@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.5
 # The proxy's own request at every start (proxy.canary.PRINCIPAL, which would cost the import of mitmproxy): nobody's denial.
 CANARY = "effectgate-canary"
+# What is said where no effect would admit: the cause lies elsewhere than in the grant's list.
+WITHOUT_EFFECT = {
+    "DATA_EGRESS_BLOCKED": "no effect names it",
+    "SANDBOX_VIOLATION": "its address or port is not open",
+    "ENVELOPE_INVALID": "it is ambiguous or malformed",
+    "BUDGET_EXCEEDED": "a limit is used up",
+    "NO_POLICY_DEFINED": "no grant is in force",
+    "TEMPORAL_THROTTLE": "too much at once",
+    "PDP_ERROR": "deciding failed",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -90,9 +100,10 @@ def _print(group: DenialGroup, as_json: bool) -> None:
     if as_json:
         print(json.dumps(_json(group), ensure_ascii=False), flush=True)
         return
-    effects = " with ".join(group.effects) if group.effects else "no effect names it"
+    effects = " with ".join(group.effects) if group.effects else WITHOUT_EFFECT.get(group.reason_code, "no effect")
     risk = f" ({group.risk})" if group.risk else ""
-    print(f"{group.last}  {group.principal}  {group.reason_code}  {effects}{risk}  {group.count} times")
+    times = f"{group.count} time{'' if group.count == 1 else 's'}"
+    print(f"{group.last}  {group.principal}  {group.reason_code}  {effects}{risk}  {times}")
     for request, count in group.requests.most_common(5):
         print(f"    {count:>5}  {printable(request)}")
     if len(group.requests) > 5:

@@ -50,7 +50,11 @@ def explain(
     explainer = Explainer(catalogue.policy.catalog, frozenset(catalogue.settings.written.network.ports))
     if question is None:
         return _batch(explainer, catalogue, grant)
-    return _one(explainer.explain(question, grant, datetime.now(UTC)), as_json)
+    verdict = explainer.explain(question, grant, datetime.now(UTC))
+    code = _one(verdict, as_json)
+    if agent is None and effects is None and not as_json:
+        print("  (asked under no grant: give --agent NAME or --effects A,B)")
+    return code
 
 
 def _question(method: str, url: str, headers: list[str], data: str) -> Question:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from effectgate.cli.catalogue import PacksOption, SiteOption, open_catalogue
-from effectgate.cli.output import ConfigOption, JsonOption, print_json, printable
+from effectgate.cli.output import USAGE, ConfigOption, JsonOption, fault_json, print_json, printable
 
 if TYPE_CHECKING:
     from effectgate.policy.catalog import Catalog
@@ -44,14 +44,23 @@ def show(
 
 def check(
     packs: PacksOption = None, site: SiteOption = None, as_json: JsonOption = False, config: ConfigOption = None
-) -> None:
+) -> int:
     """Check grants.yaml against the catalogue; exit 2 with every fault of it."""
-    grants = open_catalogue(config, packs, site).grants()
+    from effectgate.policy.fault import FaultsError
+
+    try:
+        grants = open_catalogue(config, packs, site).grants()
+    except FaultsError as error:
+        if not as_json:
+            raise
+        print_json({"agents": [], "clipped": 0, "faults": list(map(fault_json, error.faults))})
+        return USAGE
     clipped = sum(len(grant.cannot) for grant in grants.values())
     if as_json:
         print_json({"agents": list(grants), "clipped": clipped, "faults": []})
     else:
         print(f"{len(grants)} grants without fault; {clipped} effects are clipped (`effectgate grant show` says why)")
+    return 0
 
 
 def _print(grant: Grant, catalog: Catalog) -> None:

@@ -6,9 +6,12 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from effectgate.policy.fault import Fault
 
 NO = 1
 USAGE = 2
@@ -35,6 +38,18 @@ def complain(*lines: str, code: int = USAGE) -> int:
 def print_json(value: object) -> None:
     """One JSON document on stdout."""
     print(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def fault_json(fault: Fault) -> dict[str, object]:
+    """One fault or hazard, for programs."""
+    return {
+        "file": fault.file,
+        "line": fault.line,
+        "key": fault.key,
+        "message": fault.message,
+        "fix": fault.fix,
+        "hazard": fault.hazard,
+    }
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from effectgate.cli.catalogue import SiteOption, open_catalogue, open_library, site_names
-from effectgate.cli.output import NO, ConfigOption, JsonOption, print_json, print_table
+from effectgate.cli.output import NO, ConfigOption, JsonOption, fault_json, print_json, print_table
 
 if TYPE_CHECKING:
     from effectgate.policy.example import Examiner, Example
@@ -82,23 +82,12 @@ def lint(
     except FaultsError as error:
         faults = error.faults
     if as_json:
-        print_json({"faults": list(map(_fault_json, faults)), "hazards": list(map(_fault_json, hazards))})
+        print_json({"faults": list(map(fault_json, faults)), "hazards": list(map(fault_json, hazards))})
     else:
         for finding in (*faults, *hazards):
             print(finding)
         print(f"{len(faults)} faults, {len(hazards)} hazards")
     return NO if faults or (strict and hazards) else 0
-
-
-def _fault_json(fault: Fault) -> dict[str, object]:
-    return {
-        "file": fault.file,
-        "line": fault.line,
-        "key": fault.key,
-        "message": fault.message,
-        "fix": fault.fix,
-        "hazard": fault.hazard,
-    }
 
 
 def ask_examples(
@@ -107,7 +96,7 @@ def ask_examples(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> int:
-    """Ask every row of the packs' admits/denies tables; exit 1 if one is answered otherwise."""
+    """Ask every [[example]] of the packs; exit 1 if one is answered otherwise."""
     from effectgate.policy.example import Examiner
 
     library = open_library(config, directories, site)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,9 +46,17 @@ def _row(receipt: dict[str, Any]) -> tuple[object, ...]:
     why = receipt.get("reason_code") or policy.get("effect") or receipt.get("kind")
     request = f"{args.get('method', '')} {args.get('host', '')}{args.get('path', '')}".strip()
     if receipt.get("kind") == "completion":
-        request = json.dumps(receipt.get("output"))
+        request = _ending(receipt.get("output") or {})
     agent = args.get("principal") or receipt.get("principal", "")
     return receipt.get("timestamp"), receipt.get("receipt_id"), agent, receipt.get("verdict"), why, request
+
+
+def _ending(output: dict[str, Any]) -> str:
+    """How an allowed request ended; the whole of it is for `show`."""
+    if not output.get("success"):
+        return f"failed: {output.get('error') or 'aborted'}"
+    sizes = f"{output.get('bytes_sent', 0)} bytes sent, {output.get('bytes_received', 0)} received"
+    return f"{output.get('status')}, {sizes}, {output.get('duration_ms')} ms"
 
 
 def show(
@@ -65,6 +72,8 @@ def show(
         found = reader.find(receipt_id)
     if not found:
         raise CommandError(f"no receipt begins with {receipt_id}", "see `effectgate receipts list`", code=NO)
+    if len(named := [receipt for receipt in found if str(receipt.get("receipt_id")).startswith(receipt_id)]) > 1:
+        raise CommandError(f"{len(named)} receipts begin with {receipt_id!r}", "write more of the id", code=NO)
     if as_json:
         print_json(found)
         return

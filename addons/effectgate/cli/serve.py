@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     from effectgate.app.first_run import FirstRun
     from effectgate.config import Settings
 
+PASTED_BUNDLES = (
+    "SSL_CERT_FILE",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "PIP_CERT",
+    "GIT_SSL_CAINFO",
+    "NODE_EXTRA_CA_CERTS",
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
@@ -70,6 +79,7 @@ def _announce(settings: Settings, first: FirstRun | None) -> None:
         print(f"agent    {url_file.read_text().strip()}")
     elif url_file is not None:
         print(f"agent    its URL lies in {url_file}")
-    print("paste    export HTTPS_PROXY=" + f'"{url}" HTTP_PROXY="{url}"')
-    print(f"         export SSL_CERT_FILE={ca} CURL_CA_BUNDLE={ca} REQUESTS_CA_BUNDLE={ca} NODE_EXTRA_CA_CERTS={ca}")
+    # curl reads http_proxy in lower case alone, and git built with GnuTLS no bundle variable but its own.
+    print("paste    export " + " ".join(f'{name}="{url}"' for name in ("HTTPS_PROXY", "HTTP_PROXY", "http_proxy")))
+    print("         export " + " ".join(f"{name}={ca}" for name in PASTED_BUNDLES))
     print("         curl -sS https://pypi.org/simple/pip/ | head -n 5", flush=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from effectgate.cli.output import NO, CommandError, ConfigOption, JsonOption, print_json
+from effectgate.cli.output import NO, CommandError, ConfigOption, JsonOption, complain, print_json
 
 if TYPE_CHECKING:
     from effectgate.config import Settings
@@ -45,12 +45,34 @@ def new(
     expires = now + timedelta(seconds=_seconds(lasts)) if lasts else None
     mint(settings.state, Minted(digest, name, expires=expires), now)
     url = proxy_url(settings.listen, name, token)
+    if not _granted(settings, name):
+        complain(
+            f"{settings.grants} has no agent {name}, so every request under this token is refused; give it a grant there"
+        )
     if as_json:
-        print_json({"name": name, "token": token, "sha256": digest, "url": url, "expires": expires})
+        print_json(
+            {"name": name, "token": token, "sha256": digest, "url": url, "expires": expires and expires.isoformat()}
+        )
         return
     print(f"token   {token}")
     print(f"url     {url}")
     print(f"sha256  {digest}" + (f"\nuntil   {expires.isoformat(timespec='seconds')}" if expires else ""))
+
+
+def _granted(settings: Settings, name: str) -> bool:
+    """Whether grants.yaml names this agent; one that cannot be read is for `grant check` to tell."""
+    from effectgate.policy.fault import FaultsError
+    from effectgate.strict_yaml import read_yaml
+
+    try:
+        written = read_yaml(settings.grants.read_text(encoding="utf-8"), str(settings.grants)).value
+    except FileNotFoundError:
+        return False
+    except (OSError, UnicodeDecodeError, FaultsError):
+        return True
+    agents = written.get("agents") if isinstance(written, dict) else None
+    listed = agents if isinstance(agents, list) else []
+    return any(isinstance(agent, dict) and agent.get("name") == name for agent in listed)
 
 
 def _check_name(name: str) -> None:
@@ -90,9 +112,10 @@ def revoke(
 
 
 def _hashes_of(settings: Settings, name: str) -> set[str]:
-    from effectgate.receipts.store_tokens import minted
+    from effectgate.receipts.store_tokens import minted, remembered
 
-    return {token.digest for token in minted(settings.state, name)} | _written_hashes(settings, name)
+    by_command = {token.digest for token in minted(settings.state, name)}
+    return by_command | remembered(settings.state, name) | _written_hashes(settings, name)
 
 
 def _written_hashes(settings: Settings, name: str) -> set[str]:

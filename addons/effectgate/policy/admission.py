@@ -84,7 +84,7 @@ class Admission:
             return True
         inner = [m for m in mine if m.sure and m.conditions and strictly_contained(m.shape, other.shape)]
         if self._facts.readings.linear:
-            return any(match.plain for match in inner)
+            return any(match.named for match in inner)
         return bool(inner) and not self._facts.readings.escapes(other.shape.path, [m.shape.path for m in inner])
 
 

@@ -59,9 +59,8 @@ class Catalog:
     def candidates(self, facts: RequestFacts) -> list[Entry]:
         """Every entry whose host, method and path could match on some reading."""
         out: list[Entry] = []
-        method_read = facts.method.upper()
         for node in self._host_nodes(facts.host):
-            for method in (method_read, ANY_METHOD):
+            for method in (facts.method, ANY_METHOD):
                 if (paths := node.methods.get(method)) is not None:
                     out.extend(_entries(paths, facts))
         return out

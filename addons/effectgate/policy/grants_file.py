@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from datetime import UTC, date, datetime
 from typing import Annotated, Any
@@ -43,6 +44,10 @@ def _hash(what: str, fix: str) -> PlainValidator:
 
 
 def _time(value: object) -> datetime:
+    """A time as YAML reads it, or the same in quotes, as programs write it (RFC 3339)."""
+    if isinstance(value, str) and "T" in value:
+        with contextlib.suppress(ValueError):
+            value = datetime.fromisoformat(value)
     if not isinstance(value, datetime):
         kind = "a date without a time" if isinstance(value, date) else "not a time"
         raise PatternError(f"{str(value)!r} is {kind}", "write it as 2027-01-31T00:00:00Z")

@@ -46,7 +46,12 @@ class HostPattern:
 
     @classmethod
     def parse(cls, text: str) -> HostPattern:
-        """Read a pattern; PatternError says what is wrong and what to write instead."""
+        """Read a pattern; PatternError says what is wrong and what to write instead. Equal texts give one value."""
+        return _interned(text)
+
+    @classmethod
+    def read(cls, text: str) -> HostPattern:
+        """As `parse`, without its memory."""
         lowered = text.lower()
         _refuse_urls(text)
         if not text.isascii():
@@ -104,6 +109,11 @@ class HostPattern:
         rest = ".".join(label for label in self.labels if label != STAR and not label.startswith("{"))
         wide = self.labels[0] == STAR or bool(self.names[0])
         return rest if wide and rest and _all_suffixes().is_public(rest) else ""
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _interned(text: str) -> HostPattern:
+    return HostPattern.read(text)
 
 
 def _match_labels(labels: tuple[str, ...], names: tuple[str, ...], host: tuple[str, ...]) -> dict[str, str] | None:

@@ -169,7 +169,7 @@ class HostNode:
         host, node = entry.shape.host, self
         for label, name in zip(reversed(host.labels), reversed(host.names), strict=True):
             node = node._child(label, bool(name))
-        for method in {method.upper() for method in entry.shape.methods} or (ANY_METHOD,):
+        for method in entry.shape.methods or (ANY_METHOD,):
             node.methods.setdefault(method, PathNode()).add(entry)
 
     def _child(self, label: str, parameter: bool) -> HostNode:

@@ -57,7 +57,7 @@ def weigh(
     narrowed = grant.narrowed
     if not facts.readings.linear or (narrowed and any(match.effect.id in narrowed for match in matches)):
         return _weigh(catalog, grant, matches, Admission(matches, facts, grant.entries, credentials))
-    key = (grant, *[(match.entry, match.named, match.plain, match.sure, match.conditions) for match in matches])
+    key = (grant, *[(match.entry, match.named, match.sure) for match in matches])
     known = catalog.outcomes.get(key)
     if not isinstance(known, Outcome):
         if len(catalog.outcomes) >= MAX_OUTCOMES:

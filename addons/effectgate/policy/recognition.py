@@ -21,9 +21,9 @@ Parameters = Mapping[str, str]
 class Match:
     """One shape that matches the request on some reading.
 
-    `named`: true on the plain reading with its conditions, and then `bound` holds the parameters. `plain`: its path matches the
-    plain reading. `sure`: its method is written so, and its discriminators are true in the letters that the request has and with
-    letters folded. `conditions`: it holds those conditions that no reading asks.
+    `named`: true on the plain reading with its conditions. `plain`: its path matches the plain reading. `sure`: its discriminators are
+    true in the letters that the request has and with letters folded. `conditions`: it holds those conditions that no reading asks.
+    `bound`: what it binds on the plain reading.
     """
 
     entry: Entry
@@ -104,9 +104,9 @@ def _match(entry: Entry, facts: RequestFacts, quiet: bool) -> Match | None:
             return None
         truth, values = evaluate(shape, facts, False)
         bound = {**values, **bound}
-    written = truth is Truth.TRUE and (not shape.methods or facts.method in shape.methods)
     conditions = (quiet and not entry.conditional) or conditions_hold(shape, facts)
     if shape.host.parameters:
         bound = {**(shape.host.match(facts.host) or {}), **bound}
-    named = path is not None and written and conditions
-    return Match(entry, facts, named, path is not None, written and folded is Truth.TRUE, conditions, bound)
+    named = path is not None and truth is Truth.TRUE and conditions
+    sure = truth is Truth.TRUE and folded is Truth.TRUE
+    return Match(entry, facts, named, path is not None, sure, conditions, bound)

@@ -17,8 +17,8 @@ from effectgate.policy.fault import Fault, PatternError
 # What pydantic calls a wrong type -> (what was wanted, how to write it).
 _TYPES: Mapping[str, tuple[str, str]] = {
     "string_type": ("text", "put it in quotes"),
-    "int_type": ("a whole number", "write it without quotes"),
-    "int_parsing": ("a whole number", "write it without quotes"),
+    "int_type": ("a whole number", "write digits, without quotes"),
+    "int_parsing": ("a whole number", "write digits, without quotes"),
     "bool_type": ("true or false", "write true or false, without quotes"),
     "list_type": ("a list", "put it in brackets"),
     "dict_type": ("a table", "write it as `key = value` pairs"),

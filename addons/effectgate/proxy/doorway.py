@@ -18,7 +18,9 @@ from effectgate.proxy.session import Sessions
 from effectgate.proxy.settings import ProxySettings
 
 NO_CREDENTIAL = "This proxy needs a credential: set the proxy URL to http://NAME:TOKEN@HOST:PORT."
-WRONG_CREDENTIAL = "The proxy credential is not known or has been revoked."
+WRONG_CREDENTIAL = (
+    "The proxy credential is not known or has been revoked: a person makes one with `effectgate token new NAME`."
+)
 
 
 class Doorway:

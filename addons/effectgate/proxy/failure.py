@@ -21,6 +21,23 @@ SENTENCES: dict[str, str] = {
     "budget": "its body is larger than what is left of the grant's limit upload_bytes",
 }
 
+_WAIT = "try again; if it persists, the origin is down, or a person mends the proxy's way to it"
+_VOUCH = "a person looks at the origin's TLS; a CA of its own goes under `network.upstream_ca` in effectgate.yaml"
+# One thing that can be done now, by the agent where it can, else by the person it works for.
+NEXT_STEPS: dict[str, str] = {
+    "address": "use another host; only a person can open this address, under `network.allow_private` in effectgate.yaml",
+    "resolve": "check the host's spelling; a person mends the proxy's DNS, or answers for the host under `network.resolve` in effectgate.yaml",
+    "timeout": _WAIT,
+    "connect": _WAIT,
+    "tls": _VOUCH,
+    "certificate": _VOUCH,
+    "closed": _WAIT,
+    "response": _WAIT,
+    "upgrade": "ask without an upgrade; only an effect with a websocket shape lets one pass",
+    "gate": "try again; if it persists, a person finds the cause with `effectgate doctor`",
+    "budget": "send less, or wait until the limit resets; a person can raise `limits:` in grants.yaml",
+}
+
 
 class DialError(OSError):
     """A connection that the guard or a timeout ended; `kind` is a key of SENTENCES."""
@@ -41,6 +58,11 @@ class Failure:
     def sentence(self) -> str:
         """For the agent: what went wrong, without text from the origin."""
         return f"{SENTENCES[self.kind]} ({self.detail})" if self.detail else SENTENCES[self.kind]
+
+    @property
+    def next_step(self) -> str:
+        """What can be done about it."""
+        return NEXT_STEPS[self.kind]
 
 
 # How mitmproxy 12.3.1's own messages begin (proxy/server.py, layers/tls.py, layers/http), tried in order.

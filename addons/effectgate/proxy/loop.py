@@ -133,7 +133,7 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         except (OSError, UnicodeError):
             infos = ()
         if not infos:
-            raise DialError("resolve", f"{endpoint[0]} has no address")
+            raise DialError("resolve", endpoint[0])
         return list(infos)
 
     def _private(self, endpoint: Endpoint) -> bool:

@@ -33,6 +33,7 @@ def failed(answer: Answer, failure: Failure, user_agent: str) -> http.Response:
         "reason_code": str(code),
         "reason": f"This request was allowed, but {failure.sentence}.",
         "failure": failure.kind,
+        "next_step": failure.next_step,
         "effect": answer.effect,
         "receipt_id": answer.receipt_id,
     }
@@ -78,7 +79,12 @@ def response(status: int, content_type: str, content: bytes, headers: Fields) ->
 
 def as_text(body: Mapping[str, object]) -> str:
     """The facts of a refusal in lines for a terminal."""
-    lines = [f"effectgate: {body.get('verdict')} {body.get('reason_code')}".rstrip(), str(body.get("reason", ""))]
+    said = (
+        "allowed, not delivered"
+        if body.get("verdict") == "ALLOW"
+        else f"{body.get('verdict')} {body.get('reason_code')}"
+    )
+    lines = [f"effectgate: {said}".rstrip(), str(body.get("reason", ""))]
     proposals = body.get("would_admit")
     if isinstance(proposals, Sequence) and not isinstance(proposals, str):
         lines += [f"would be admitted by: {_proposal(entry)}" for entry in proposals if isinstance(entry, Mapping)]

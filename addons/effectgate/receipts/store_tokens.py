@@ -50,6 +50,24 @@ def revoke(state: Path, digests: tuple[str, ...], now: datetime) -> None:
     _change(state, "INSERT OR IGNORE INTO revoked(hash, revoked) VALUES (?, ?)", rows)
 
 
+def remember(state: Path, digests: Mapping[str, frozenset[str]]) -> None:
+    """Keep the hashes that `grants.yaml` has by name, so that `revoke` finds them when the file has lost them. Raises StoreError."""
+    rows = [(name, digest) for name, group in sorted(digests.items()) for digest in sorted(group)]
+    _change(state, "INSERT OR IGNORE INTO written(name, hash) VALUES (?, ?)", rows)
+
+
+def remembered(state: Path, name: str) -> frozenset[str]:
+    """Every hash that a serving process ever read for a name in `grants.yaml`. Raises StoreError."""
+    path = state / FILE_NAME
+    if not path.exists():
+        return frozenset()
+    try:
+        with closing(open_for_reading(path, busy_seconds=BUSY_SECONDS)) as connection:
+            return frozenset(row[0] for row in connection.execute("SELECT hash FROM written WHERE name = ?", (name,)))
+    except sqlite3.Error as fault:
+        raise StoreError(f"{path} cannot be read: {fault}") from fault
+
+
 def minted(state: Path, name: str) -> tuple[Minted, ...]:
     """The tokens of a name that were made by command, revoked and expired ones left out. Raises StoreError."""
     store = TokenStore(state)
