@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -129,14 +130,19 @@ def test_what_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     bad = packs(tmp_path / "bad", "a")
     (bad / "b.toml").write_bytes(b'x = "ok"\ny = "\xff"\n')
     (bad / "c.toml").mkdir()
+    os.mkfifo(bad / "d.toml")
+    (bad / "e.toml").symlink_to("/dev/zero")
     found = faults(tmp_path / "missing", bad)
-    assert [(Path(fault.file).name, fault.line) for fault in found] == [("b.toml", 2), ("c.toml", 0), ("missing", 0)]
+    assert [(Path(fault.file).name, fault.line) for fault in found] == [
+        ("b.toml", 2), ("c.toml", 0), ("d.toml", 0), ("e.toml", 0), ("missing", 0),
+    ]  # fmt: skip
     assert all(fault.fix for fault in found)
 
 
 SYNTAX = [
     ("a = 1\na = 2\n", 2, "not valid TOML"),
     ("a = [1\n", 2, "not valid TOML"),
+    ("b = " + "9" * 5000, 0, "not valid TOML"),
     ("a = " + "[" * 5000 + "]" * 5000, 0, "nested too deeply"),
 ]
 

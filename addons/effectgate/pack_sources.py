@@ -73,6 +73,9 @@ def _read_directory(directory: Path, trusted: bool, faults: list[Fault]) -> list
 
 def _read_file(path: Path, trusted: bool, faults: list[Fault]) -> Source | None:
     try:
+        if path.exists() and not path.is_file():  # a pipe in a repository's own packs would be waited for, for ever
+            faults.append(Fault(str(path), 0, "", "this is no regular file", "take it out of the directory"))
+            return None
         return Source(str(path), path.stem, path.read_bytes().decode("utf-8"), trusted)
     except OSError as error:
         faults.append(Fault(str(path), 0, "", f"the file cannot be read: {error.strerror}", "correct its permissions"))

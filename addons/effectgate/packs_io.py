@@ -95,6 +95,9 @@ def _parse(source: Source, faults: list[Fault]) -> Document | None:
             Fault(source.file, error.lineno, "", f"not valid TOML: {error.msg}", "correct the syntax at this line")
         )
         return None
+    except ValueError as error:  # a number of more digits than Python reads
+        faults.append(Fault(source.file, 0, "", f"not valid TOML: {error}", "write a smaller number"))
+        return None
     except RecursionError:
         faults.append(Fault(source.file, 0, "", "the TOML is nested too deeply", "write it flatter"))
         return None

@@ -65,6 +65,21 @@ def test_receipts_are_listed_shown_and_verified(effectgate: Command, recorded: P
     assert "intact, trusted" in ran.out
 
 
+def test_a_store_of_strangers_is_listed_and_verified_without_a_traceback(effectgate: Command, recorded: Path) -> None:
+    with sqlite3.connect(recorded / "var" / "receipts.db") as store:
+        rows = store.execute("SELECT seq, body FROM receipts").fetchall()
+        store.execute("DROP TABLE receipts")
+        store.execute("CREATE TABLE receipts(seq, body)")
+        store.executemany("INSERT INTO receipts VALUES (?, ?)", rows)
+        store.execute("UPDATE receipts SET body = NULL WHERE seq = 3")
+        store.execute("""UPDATE receipts SET body = '{"args": [1], "policy": 2, "verdict": "ALLOW"}' WHERE seq = 4""")
+    store.close()
+    assert effectgate("receipts", "list").code == 0
+    ran = effectgate("receipts", "verify")
+    assert ran.code == 1
+    assert "edit: row 3" in ran.out
+
+
 def test_verify_needs_trust_and_names_a_forgery(effectgate: Command, recorded: Path) -> None:
     trust = recorded / "certs" / "receipt-trust.json"
     kept = trust.rename(recorded / "kept.json")

@@ -101,6 +101,8 @@ BAD = [
     ("    effects: [demo/read]\n    expires: 2027-01-31T00:00:00\n", "agents[0].expires", 5, "no time zone", "00:00Z"),
     ("    effects: [demo/read]\n    expires: soon\n", "agents[0].expires", 5, "not a time", "2027"),
     ("    effects: [demo/read]\n    limits: {requests: 0, per: day}\n", "agents[0].limits.requests", 5, "0 is not", "above 0"),
+    ("    effects: [demo/read]\n    limits: {requests: 9007199254740992, per: day}\n", "agents[0].limits.requests", 5, "can be counted", "leave"),
+    ("    effects: [demo/read]\n    expires: 9999-12-31T23:59:59-23:59\n", "agents[0].expires", 5, "no time in UTC", "a year"),
     ("    effects: [demo/read]\n    limits: {requests: 5}\n", "agents[0].limits.per", 5, "per is missing", "add"),
     ("    effects: [demo/read]\n    limits: {per: dai}\n", "agents[0].limits.per", 5, "not a period", "write day"),
     ("    effects: [demo/read]\n    escalation: aks\n", "agents[0].escalation", 5, "'aks'", "write 'ask'"),

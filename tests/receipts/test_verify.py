@@ -116,6 +116,12 @@ def damage_the_head(store: sqlite3.Connection) -> None:
     store.execute("UPDATE heads SET head = ? WHERE writer = 'worker-1'", (replace(head, signature="00" * 64).text(),))
 
 
+def write_no_hash_into_the_head(store: sqlite3.Connection) -> None:
+    (text,) = store.execute("SELECT head FROM heads WHERE writer = 'worker-1'").fetchone()
+    head = {**json.loads(text), "receipt_hash": "zz"}
+    store.execute("UPDATE heads SET head = ? WHERE writer = 'worker-1'", (canonical(head).decode(),))
+
+
 def drop_the_head(store: sqlite3.Connection) -> None:
     store.execute("DELETE FROM heads WHERE writer = 'worker-1'")
 
@@ -161,6 +167,7 @@ FORGERIES: list[tuple[Forge, set[str]]] = [
     (insert_from_another_store, {"insert"}),
     (insert_beside, {"insert"}),
     (damage_the_head, {"head"}),
+    (write_no_hash_into_the_head, {"head"}),
     (drop_the_head, {"head"}),
     (complete_nothing, {"orphan"}),
 ]

@@ -42,7 +42,7 @@ def list_receipts(
 
 
 def _row(receipt: dict[str, Any]) -> tuple[object, ...]:
-    args, policy = receipt.get("args") or {}, receipt.get("policy") or {}
+    args, policy = (held if isinstance(held := receipt.get(name), dict) else {} for name in ("args", "policy"))
     why = receipt.get("reason_code") or policy.get("effect") or receipt.get("kind")
     request = f"{args.get('method', '')} {args.get('host', '')}{args.get('path', '')}".strip()
     if receipt.get("kind") == "completion":

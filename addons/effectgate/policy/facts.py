@@ -85,7 +85,9 @@ class RequestFacts:
         """The form body's values by name, decoded once; None where it cannot be read as a form. Empty without a body."""
         if not self.body.present:
             return EMPTY
-        if self.body.content is None or self.media_type != field.FORM or field.encoded(self.header("content-encoding")):
+        if self.body.content is None or self.media_type != field.FORM:
+            return None
+        if field.encoded(self.header("content-encoding")) or field.recoded(self.header("content-type")):
             return None
         return field.table_of_bytes(self.body.content)
 

@@ -40,6 +40,7 @@ OVERRIDES: frozenset[str] = frozenset(
 )
 # PHP makes an underscore of a dot or a bracket in a name; some servers split at `;` as at `&`.
 _METHOD_FIELD = re.compile(rb"[_.\[]method", re.IGNORECASE)
+_ASCII_CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1", "windows-1252"})
 _PARTS = re.compile("[&;]")
 
 
@@ -114,8 +115,16 @@ class Table:
     folded: Mapping[str, frozenset[str]]
 
     @classmethod
-    def of(cls, pairs: Iterable[tuple[str, str]], hidden: Iterable[tuple[str, str]] = ()) -> Table:
-        """`hidden` pairs are those that only some servers see: they contradict what is there, and count when names are folded."""
+    def of(
+        cls,
+        pairs: Iterable[tuple[str, str]],
+        hidden: Iterable[tuple[str, str]] = (),
+        cut: Iterable[tuple[str, str]] = (),
+    ) -> Table:
+        """`hidden` pairs are those that only some servers see: they contradict what is there, and count when names are folded.
+
+        `cut` pairs are ones that some servers see shorter: they only count when names are folded.
+        """
         exact: dict[str, frozenset[str]] = {}
         folded: dict[str, frozenset[str]] = {}
         for name, value in pairs:
@@ -125,6 +134,8 @@ class Table:
             folded[name.casefold()] = folded.get(name.casefold(), _NOTHING) | {value}
             if name in exact:
                 exact[name] |= {value}
+        for name, value in cut:
+            folded[name.casefold()] = folded.get(name.casefold(), _NOTHING) | {value}
         return cls(exact, folded)
 
     def values(self, name: str, fold: bool) -> frozenset[str]:
@@ -134,6 +145,13 @@ class Table:
 
 _NOTHING: frozenset[str] = frozenset()
 EMPTY = Table({}, {})
+
+
+def recoded(values: Iterable[str]) -> bool:
+    """Whether some Content-Type gives a charset in which ASCII bytes may be other letters, such as UTF-16 or UTF-7."""
+    given = (part.partition("=") for value in values for part in value.split(";")[1:])
+    charsets = (charset.strip(" \t\"'").lower() for name, _, charset in given if name.strip().lower() == "charset")
+    return any(charset not in _ASCII_CHARSETS for charset in charsets)
 
 
 def encoded(values: Iterable[str]) -> bool:
@@ -149,8 +167,9 @@ def table(text: str) -> Table | None:
         return None
     parts = [part for part in text.split("&") if part]
     hidden = [later for part in parts if ";" in part for later in part.split(";")[1:] if later]
+    cut = [part.partition(";")[0] for part in parts if ";" in part]
     try:
-        return Table.of(map(_pair, parts), map(_pair, hidden))
+        return Table.of(map(_pair, parts), map(_pair, hidden), map(_pair, filter(None, cut)))
     except UnicodeDecodeError:
         return None
 

@@ -18,6 +18,9 @@ from effectgate.policy.words import EffectId, Name, choice, filled, text_of
 # The ceiling of a grant that names none (design.md section 6).
 DEFAULT_CEILING = "read-only"
 
+# The largest integer that every reader of a receipt's JSON has exactly (RFC 8785, RFC 7493 section 2.2).
+MAX_LIMIT = 2**53 - 1
+
 _AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HASH = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
@@ -50,7 +53,10 @@ def _time(value: object) -> datetime:
         raise PatternError(f"{str(value)!r} is {kind}", "write it as 2027-01-31T00:00:00Z")
     if value.tzinfo is None:
         raise PatternError(f"{value.isoformat()} has no time zone", f"write {value.isoformat()}Z")
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise PatternError(f"{value.isoformat()} is no time in UTC", "write a year from 1 to 9999") from None
 
 
 def _scope_value(value: object) -> ScopeValue:
@@ -73,6 +79,8 @@ def _version(value: int) -> int:
 def _positive(value: int) -> int:
     if value < 1:
         raise PatternError(f"{value} is not a limit", "write a number above 0, or leave the key out for no limit")
+    if value > MAX_LIMIT:
+        raise PatternError(f"{value} is more than can be counted", "leave the key out for no limit")
     return value
 
 

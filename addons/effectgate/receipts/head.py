@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,6 +10,7 @@ from effectgate.receipts.canonical import CanonicalError, canonical, parse
 from effectgate.receipts.record import Check, Sealed, Sign
 
 HEAD_VERSION: Final = "effectgate.head/1"
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class HeadError(ValueError):
@@ -89,4 +91,6 @@ def _head(members: object) -> Head:
     clock = members.get("lamport_clock")
     if not all(isinstance(text, str) for text in texts.values()) or type(clock) is not int:
         raise HeadError("a member of the head is missing or of the wrong type")
+    if not _SHA256.fullmatch(str(texts["receipt_hash"])):
+        raise HeadError("the receipt_hash of the head is not 64 lower-case hex digits")
     return Head(str(texts["writer"]), clock, str(texts["receipt_hash"]), str(texts["key_id"]), str(texts["signature"]))

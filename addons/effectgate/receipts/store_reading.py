@@ -32,7 +32,7 @@ class StoreReader:
             for seq, body in self._connection.execute(
                 "SELECT seq, CAST(body AS BLOB) FROM receipts WHERE seq > ? ORDER BY seq", (after,)
             ):
-                yield seq, bytes(body)
+                yield seq, bytes(body or b"")  # NULL in a table that somebody made anew
 
     def receipts(self, after: int = 0) -> Iterator[tuple[int, Receipt]]:
         """`(seq, receipt)` behind `after`, in order. Nothing is verified; a row that is no JSON object is left out."""
