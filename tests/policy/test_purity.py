@@ -12,8 +12,8 @@ import pytest
 ROOM = Path(__file__).parents[2] / "addons" / "effectgate" / "policy"
 LIBRARIES = {"pydantic", "pydantic_core", "publicsuffixlist", "idna", "graphql", "rfc8785"}
 PURE = {
-    "__future__", "collections", "contextlib", "dataclasses", "datetime", "difflib", "enum", "functools", "hashlib", "ipaddress", "itertools", "json",
-    "re", "types", "typing", "unicodedata", "urllib",
+    "__future__", "collections", "contextlib", "dataclasses", "datetime", "difflib", "enum", "functools", "hashlib",
+    "ipaddress", "itertools", "json", "re", "types", "typing", "unicodedata", "urllib",
 }  # fmt: skip
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from effectgate.policy.path import PathPattern, Segment
+from effectgate.policy.path import PathPattern
 from effectgate.policy.reading import Readings
+from effectgate.policy.segment import Segment
 
 # Combinations of values kept; beyond it several entries of a grant cannot share a request, and one alone must cover it.
 MAX_BINDINGS = 64

@@ -14,8 +14,8 @@ from effectgate.policy import language
 from effectgate.policy.effect import Effect
 from effectgate.policy.fault import PatternError
 from effectgate.policy.language import Program
-from effectgate.policy.path import glob_matches
 from effectgate.policy.value import ValuePattern
+from effectgate.policy.walk import glob_matches
 
 _PIECE = re.compile(
     r"""(?P<space>[ \t]+)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from effectgate.policy.effect import Effect, Shape
 from effectgate.policy.host import ABSENT, STAR
-from effectgate.policy.path import Segment
 from effectgate.policy.reading import Edge, Readings
+from effectgate.policy.segment import Segment
 
 ANY_METHOD = ""
 

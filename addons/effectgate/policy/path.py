@@ -14,64 +14,12 @@ from effectgate.policy import language
 from effectgate.policy.fault import PatternError
 from effectgate.policy.host import ABSENT, AFFIXED, LITERAL, PARAMETER, WILD
 from effectgate.policy.language import Element, Program
-from effectgate.policy.walk import GlobWalk, SegmentWalk, Walk
+from effectgate.policy.segment import PARAMETER_TEXT, Segment
+from effectgate.policy.walk import GlobWalk, SegmentWalk, Walk, glob_matches
 
-_PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)\}")
 _ESCAPE = re.compile(r"%(?!2F)")
 _HOLE = "\0"
-_SEGMENT_ONE = Element(frozenset("/"), negated=True)
-_SEGMENT_RUN = Element(frozenset("/"), negated=True, loop=True)
 _ANY_RUN = Element(frozenset(), negated=True, loop=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One segment of a pattern: a literal (`name` empty, `prefix` the text), or `prefix{name}suffix`."""
-
-    prefix: str
-    name: str = ""
-    suffix: str = ""
-
-    @property
-    def literal(self) -> bool:
-        """Whether it binds nothing."""
-        return not self.name
-
-    def value(self, text: str, fold: bool = False) -> str | None:
-        """What `{name}` takes of a segment (a literal takes the empty text), or None where it does not match."""
-        prefix, suffix, seen = self.prefix, self.suffix, text
-        if not (prefix or suffix):
-            return text if self.name and text else "" if not (self.name or text) else None
-        if fold:
-            prefix, suffix, seen = prefix.casefold(), suffix.casefold(), text.casefold()
-            text = text if len(seen) == len(text) else seen  # a letter that folds to two moves the places
-        if not self.name:
-            return "" if seen == prefix else None
-        if len(seen) <= len(prefix) + len(suffix) or not seen.startswith(prefix) or not seen.endswith(suffix):
-            return None
-        return text[len(prefix) : len(text) - len(suffix)]
-
-    def included(self, other: Segment, fold: bool) -> bool:
-        """Whether every segment of this one is the other's; `fold` says that the other ignores case."""
-        if other.literal:
-            return self.literal and other.value(self.prefix, fold) is not None
-        if self.literal:
-            return other.value(self.prefix, fold) is not None
-        mine, its = (self.prefix, self.suffix), (other.prefix, other.suffix)
-        if fold:
-            mine, its = (mine[0].casefold(), mine[1].casefold()), (its[0].casefold(), its[1].casefold())
-        return mine[0].startswith(its[0]) and mine[1].endswith(its[1])
-
-    def program(self, fold: bool) -> Program:
-        """The segment as a language over characters."""
-        if self.literal:
-            return language.literal(self.prefix, fold)
-        hole = (_SEGMENT_ONE, _SEGMENT_RUN)
-        return (*language.literal(self.prefix, fold), *hole, *language.literal(self.suffix, fold))
-
-    def folded(self) -> Segment:
-        """The segment with its literal text case-folded."""
-        return Segment(self.prefix.casefold(), self.name, self.suffix.casefold())
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +55,7 @@ class PathPattern:
     def parse(cls, text: str, fold: bool = False) -> PathPattern:
         """Read a pattern; PatternError says what is wrong and what to write instead. `fold` is `ignore_case = true`."""
         _check_text(text)
-        names = [m.group(1) for m in _PARAMETER.finditer(text)]
+        names = [m.group(1) for m in PARAMETER_TEXT.finditer(text)]
         if len(names) != len(set(names)):
             raise PatternError(f"path {text!r} binds a parameter twice", "give each {name} its own name")
         parts = text[1:].split("/")
@@ -116,7 +64,7 @@ class PathPattern:
             tail = parts.pop()[:-1] if stars else None
             if tail and "{" in tail:
                 raise PatternError(f"path {text!r} has a parameter beside `*` in one segment", "put a `/` between them")
-            return cls(text, tuple(_segment(text, p) for p in parts), tail, None, frozenset(names), fold)
+            return cls(text, tuple(Segment.parse(text, p) for p in parts), tail, None, frozenset(names), fold)
         if names:
             raise PatternError(
                 f"path {text!r} has a parameter beside a `*` that is not last", "write {name} for each segment"
@@ -162,7 +110,7 @@ class PathPattern:
 
     def _with_holes(self) -> str:
         """The pattern with a letter that no pattern has for each `*` and `{name}`: only a `*` takes it, and that takes any run."""
-        return _PARAMETER.sub(_HOLE, self.text).replace("*", _HOLE)
+        return PARAMETER_TEXT.sub(_HOLE, self.text).replace("*", _HOLE)
 
     def _included_by_segments(self, other: PathPattern) -> bool:
         mine, its, fold = self.segments, other.segments, other.fold
@@ -214,44 +162,6 @@ def _check_text(text: str) -> None:
         )
     if "**" in text:
         raise PatternError(f"path {text!r} has `**`", "one `*` already crosses `/`")
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _interned(prefix: str, name: str = "", suffix: str = "") -> Segment:
-    """Packs repeat their segments; one value for all of them loads and unpickles in a third of the time."""
-    return Segment(prefix, name, suffix)
-
-
-def _segment(text: str, part: str) -> Segment:
-    if "{" not in part and "}" not in part:
-        return _interned(part)
-    found = list(_PARAMETER.finditer(part))
-    rest = _PARAMETER.sub("", part)
-    if len(found) > 1:
-        raise PatternError(f"path {text!r} has two parameters in one segment", "bind one and write the rest as text")
-    if "{" in rest or "}" in rest:
-        raise PatternError(
-            f"path {text!r} has a stray brace in {part!r}", "a parameter is {name}: a letter, then a-z, 0-9, _"
-        )
-    if not found:
-        return _interned(part)
-    return _interned(part[: found[0].start()], found[0].group(1), part[found[0].end() :])
-
-
-def glob_matches(runs: tuple[str, ...], path: str, fold: bool) -> bool:
-    """Literal runs in order, anchored at both ends: leftmost placement of each inner run is enough, so this is linear."""
-    if fold:
-        runs, path = tuple(run.casefold() for run in runs), path.casefold()
-    first, *inner, last = runs
-    if len(path) < len(first) + len(last) or not path.startswith(first) or not path.endswith(last):
-        return False
-    at, end = len(first), len(path) - len(last)
-    for run in inner:
-        at = path.find(run, at, end)
-        if at < 0:
-            return False
-        at += len(run)
-    return True
 
 
 @functools.lru_cache(maxsize=65536)

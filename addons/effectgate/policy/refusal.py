@@ -93,7 +93,7 @@ def next_step(verdict: Verdict, target: Target, principal: str) -> str:
         first = verdict.would_admit[0]
         return (
             f"no request can widen this: {first.effect} ({first.risk.word}) is above the ceiling of this grant; "
-            f"a person must raise `ceiling:` of {principal or 'this agent'} in grants.yaml"
+            f"a person must raise `ceiling:` of {principal or 'this agent'} in grants.yaml and add the effect there"
         )
     return f"ask for it: POST {ESCALATE_URL} {_ask(proposal)}"
 

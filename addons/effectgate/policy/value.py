@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from effectgate.policy import language
 from effectgate.policy.fault import PatternError
 from effectgate.policy.language import Element, Program
-from effectgate.policy.path import glob_matches
+from effectgate.policy.walk import glob_matches
 
 _PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)\}")
 _HOLE = "\0"

@@ -98,3 +98,19 @@ class GlobWalk:
                 return False
             at += len(fragment)
         return True
+
+
+def glob_matches(runs: tuple[str, ...], path: str, fold: bool) -> bool:
+    """Literal runs in order, anchored at both ends: leftmost placement of each inner run is enough, so this is linear."""
+    if fold:
+        runs, path = tuple(run.casefold() for run in runs), path.casefold()
+    first, *inner, last = runs
+    if len(path) < len(first) + len(last) or not path.startswith(first) or not path.endswith(last):
+        return False
+    at, end = len(first), len(path) - len(last)
+    for run in inner:
+        at = path.find(run, at, end)
+        if at < 0:
+            return False
+        at += len(run)
+    return True
