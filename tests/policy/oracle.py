@@ -107,15 +107,17 @@ def host_match(shape: Shape, host: str) -> Bound | None:
 
 @dataclass(frozen=True)
 class Carrier:
-    """Pairs of a query, a form or a header; `hidden` are those that a server sees which takes `;` for `&`."""
+    """Pairs of a query, a form or a header; `hidden` and `cut` are those that a server sees which takes `;` for `&`."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     hidden: tuple[tuple[str, str], ...] = ()
+    cut: tuple[tuple[str, str], ...] = ()
 
     def values(self, name: str, fold: bool) -> set[str]:
-        """Hidden pairs count when letters are folded, and else only against a value that is there."""
+        """Hidden and cut pairs count when letters are folded; hidden ones else only against a value that is there."""
         if fold:
-            return {value for known, value in self.pairs + self.hidden if known.casefold() == name.casefold()}
+            every = self.pairs + self.hidden + self.cut
+            return {value for known, value in every if known.casefold() == name.casefold()}
         plain = {value for known, value in self.pairs if known == name}
         return plain | {value for known, value in self.hidden if known == name} if plain else set()
 
@@ -128,7 +130,8 @@ def _carrier(text: str | None) -> Carrier | None:
     parts = [part for part in (text or "").split("&") if part]
     try:
         hidden = [pair(later) for part in parts for later in part.split(";")[1:] if later]
-        return Carrier(tuple(map(pair, parts)), tuple(hidden))
+        cut = [pair(part.split(";")[0]) for part in parts if ";" in part and part[0] != ";"]
+        return Carrier(tuple(map(pair, parts)), tuple(hidden), tuple(cut))
     except UnicodeDecodeError:
         return None
 
