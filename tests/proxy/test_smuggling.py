@@ -89,6 +89,23 @@ def test_http2_trailers_go_nowhere(proxy: Make, origin: MakeOrigin) -> None:
     assert b"override" not in there.requests[0][0]
 
 
+@pytest.mark.parametrize("inspect", [0, 10_000])
+def test_an_http2_body_that_trailers_cut_short_is_refused(proxy: Make, origin: MakeOrigin, inspect: int) -> None:
+    """h2 counts DATA only; the origin's connection must not stay open for what is missing."""
+    there = origin()
+    gate = proxy({("allowed.test", 443): there})
+    gate.boundary.inspect = lambda facts: inspect
+    with gate.tunnel("allowed.test:443", ("h2",)) as wire:
+        client = Http2Wire(wire)
+        stream = client.open(request("allowed.test", "/up", "POST", [("content-length", "150")]), end=False)
+        client.data(stream, b"abc")
+        client.conn.send_headers(stream, [("x-trailer", "1")], end_stream=True)
+        client.flush()
+        assert client.wait(stream).status == 400
+        assert client.get("allowed.test", "/next").status == 200
+    assert there.accepts == 2
+
+
 @pytest.mark.parametrize("inspect", [0, 10_000, 10])
 @pytest.mark.parametrize("framing", ["length", "chunked"])
 def test_an_http1_body_passes_unchanged_and_is_hashed(

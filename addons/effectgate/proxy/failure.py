@@ -18,6 +18,7 @@ SENTENCES: dict[str, str] = {
     "response": "the origin's response was malformed",
     "upgrade": "the origin switched protocols, which this request may not do",
     "gate": "the connection was not admitted",
+    "length": "its body was not as long as its Content-Length",
     "budget": "its body is larger than what is left of the grant's limit upload_bytes",
 }
 
@@ -35,6 +36,7 @@ NEXT_STEPS: dict[str, str] = {
     "response": _WAIT,
     "upgrade": "ask without an upgrade; only an effect with a websocket shape lets one pass",
     "gate": "try again; if it persists, a person finds the cause with `effectgate doctor`",
+    "length": "send the length that the body has, or none",
     "budget": "send less, or wait until the limit resets; a person can raise `limits:` in grants.yaml",
 }
 

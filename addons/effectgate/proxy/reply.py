@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from mitmproxy import http
 
 from effectgate.boundary import Answer
-from effectgate.policy.vocabulary import Decision, Reason
+from effectgate.policy.vocabulary import STATUS, Decision, Reason
 from effectgate.proxy.failure import Failure
 
 REALM = 'Basic realm="effectgate"'
@@ -21,11 +21,15 @@ def refusal(answer: Answer, user_agent: str) -> http.Response:
 
 
 # Failures of an allowed request that are refusals of ours after all.
-_REFUSED = {"address": Reason.SANDBOX_VIOLATION, "budget": Reason.BUDGET_EXCEEDED}
+_REFUSED = {
+    "address": Reason.SANDBOX_VIOLATION,
+    "budget": Reason.BUDGET_EXCEEDED,
+    "length": Reason.ENVELOPE_INVALID,
+}
 
 
 def failed(answer: Answer, failure: Failure, user_agent: str) -> http.Response:
-    """The response where an allowed request got nowhere: 403 where we stopped it, else 502 (design.md section 4)."""
+    """The response where an allowed request got nowhere: the refusal's own status where we stopped it, else 502 (design.md section 4)."""
     refused = failure.kind in _REFUSED
     verdict, code = (Decision.DENY, _REFUSED[failure.kind]) if refused else (Decision.ALLOW, Reason.NONE)
     body = {
@@ -37,7 +41,7 @@ def failed(answer: Answer, failure: Failure, user_agent: str) -> http.Response:
         "effect": answer.effect,
         "receipt_id": answer.receipt_id,
     }
-    return spoken(403 if refused else 502, body, _said(answer.headers, verdict, code), user_agent)
+    return spoken(STATUS[code] if refused else 502, body, _said(answer.headers, verdict, code), user_agent)
 
 
 def fault(reason: str, user_agent: str = "") -> http.Response:

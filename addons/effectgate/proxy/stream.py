@@ -30,6 +30,7 @@ from effectgate.proxy import reply
 from effectgate.proxy.answering import AnsweringStream
 from effectgate.proxy.failure import Failure, classify
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Received, Refused
+from effectgate.proxy.ticket import Ticket
 from effectgate.proxy.transfer import frame_request
 from effectgate.proxy.websocket import BoundedWebsocketLayer
 
@@ -163,13 +164,22 @@ class GatedStream(AnsweringStream):
         return True
 
     def state_stream_request_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """As in the base class, within the grant's upload limit, and without trailers: no decision covers their fields."""
+        """As in the base class, within its length and the grant's limit, and without trailers: no decision covers their fields."""
         ticket = self.flow.ticket
-        if isinstance(event, RequestData) and ticket is not None and ticket.exhausted_by(len(event.data)):
-            self.flow.failure = Failure("budget")
+        if ticket is not None and (fault := self._body_fault(event, ticket)):
+            self.flow.failure = Failure(fault)
             yield from self.stop(reply.failed(ticket.answer, self.flow.failure, self.flow.user_agent))
         elif not isinstance(event, RequestTrailers):
             yield from super().state_stream_request_body(event)
+
+    def _body_fault(self, event: events.Event, ticket: Ticket) -> str:
+        if isinstance(event, RequestData):
+            return "budget" if ticket.exhausted_by(len(event.data)) else ""
+        # h2 holds the length against DATA frames only: a body that ends in trailers may be shorter, and an HTTP/1 origin would
+        # take what follows on its connection for the rest.
+        length = self.flow.request.headers.get("content-length", "")
+        short = isinstance(event, RequestEndOfMessage) and length.isdigit() and int(length) != ticket.sent.size
+        return "length" if short else ""
 
     def state_consume_request_body(self, event: events.Event) -> layer.CommandGenerator[None]:
         """As in the base class, without trailers."""
