@@ -34,6 +34,8 @@ ENVIRONMENT = "EFFECTGATE_CONFIG"
 # The checkout this package was installed from (editable, by run_proxy.sh).
 PROJECT = Path(__file__).resolve().parents[2]
 SHIPPED_PACKS = PROJECT / "effects"
+# What the other files depend on.
+PLACES = ("packs", "grants", "sites", "exceptions")
 
 
 def _not_empty(names: list[str]) -> list[str]:
@@ -199,6 +201,24 @@ def load_settings(option: Path | None = None) -> Settings:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise FaultsError([Fault(str(file), 0, "", f"cannot be read ({reason})", "name a readable file")]) from error
     return parse_settings(text, file)
+
+
+def settings_in_spite(option: Path | None = None) -> Settings:
+    """The settings of a file at fault, as far as they tell where packs and grants lie: so that those can be checked as well."""
+    file = find_file(option)
+    if file is None:
+        return load_settings(None)
+    try:
+        document = read_yaml(file.read_text(encoding="utf-8"), str(file))
+    except (FaultsError, ValueError, OSError):
+        document = NOTHING
+    sound = {key: value_at(document, (key,)) for key in PLACES if _sound(document, key)}
+    return Settings(Written.model_validate(sound), file.absolute(), file.absolute().parent, document)
+
+
+def _sound(document: Document, key: str) -> bool:
+    value = value_at(document, (key,))
+    return value is not MISSING and not read_table(Written, document, {key: value})[1]
 
 
 def parse_settings(text: str, file: Path) -> Settings:

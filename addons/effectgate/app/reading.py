@@ -5,14 +5,14 @@ The readers of packs and grants are imported where they are used: with a cached 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from effectgate.app.cache import cache_key, read_cache, write_cache
-from effectgate.config import Settings, load_settings
+from effectgate.config import Settings, load_settings, settings_in_spite
 from effectgate.pack_sources import Sources, read_sources
 from effectgate.policy.catalog import Catalog
 from effectgate.policy.fault import Fault, FaultsError, PatternError
@@ -143,13 +143,37 @@ class Loaded:
 def read_all(option: Path | None, now: datetime, former: Loaded | None = None) -> Loaded:
     """Read settings, packs and grants; the policy of `former` is kept if its files are the same.
 
-    Raises FaultsError with the faults of the first kind of file that has some.
+    Raises FaultsError with every fault of all files that can be told: broken settings still tell where packs and grants lie, and
+    without a catalogue only its names are left unchecked in the grants.
     """
-    settings = load_settings(option)
-    policy = read_policy(settings, former=former.policy if former else None)
-    grants = read_grants(settings, policy, now)
+    faults: list[Fault] = []
+    settings = _gathered(faults, lambda: load_settings(option))
+    place = settings or settings_in_spite(option)
+    policy = grants = None
+    if settings is not None or all(directory.is_dir() for directory in place.packs):
+        policy = _gathered(faults, lambda: read_policy(place, former=former.policy if former else None))
+    if settings is not None or place.grants.is_file():
+        grants = _gathered(faults, lambda: read_grants(place, policy, now) if policy else _agents_alone(place))
+    if settings is None or policy is None or grants is None:
+        raise FaultsError(faults)
     tokens = {name: frozenset({digest}) for name, digest in grants.tokens.items()}
     return Loaded(settings, policy, grants.by_principal, tokens)
+
+
+def _gathered[T](faults: list[Fault], read: Callable[[], T]) -> T | None:
+    try:
+        return read()
+    except FaultsError as error:
+        faults += error.faults
+        return None
+
+
+def _agents_alone(settings: Settings) -> None:
+    """Raise FaultsError with what is wrong in `grants.yaml` whatever the catalogue."""
+    from effectgate.policy.grants_draft import read_agents
+
+    if faults := read_agents(read_yaml(_text(settings), str(settings.grants)))[1]:
+        raise FaultsError(faults)
 
 
 def agent_names(settings: Settings) -> list[str]:
