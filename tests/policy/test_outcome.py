@@ -17,12 +17,21 @@ CATALOG = Catalog.build([effect("m/e", "read", "GET a.test/{x}/y"), effect("m/d"
 
 @pytest.mark.parametrize(
     ("where", "path", "remembered"),
-    [({}, "/a/y", 1), ({"x": "a"}, "/a/y", 0), ({}, "/a/y/", 0), ({}, "/a;v/y", 0), ({}, "/a/Y", 1)],
+    [({}, "/a/y", 1), ({"x": "a"}, "/a/y", 1), ({}, "/a/y/", 0), ({}, "/a;v/y", 0), ({}, "/a/Y", 1)],
 )
 def test_what_is_remembered(where: dict[str, str | list[str]], path: str, remembered: int) -> None:
     catalog = Catalog.build(CATALOG.effects.values())  # type: ignore[arg-type]
     ask(catalog, scoped(catalog, ("m/e", where)), f"GET https://a.test{path}")
     assert len(catalog.outcomes) == remembered
+
+
+def test_inside_and_outside_a_scope_are_remembered_apart() -> None:
+    catalog = Catalog.build(CATALOG.effects.values())  # type: ignore[arg-type]
+    grant = scoped(catalog, ("m/e", {"x": "a"}))
+    for _ in range(2):
+        assert ask(catalog, grant, "GET https://a.test/a/y").allowed
+        assert not ask(catalog, grant, "GET https://a.test/b/y").allowed
+    assert len(catalog.outcomes) == 2
 
 
 def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """What a set of matches comes to under a grant: who admits, or what to ask for (design.md section 2, rules 2 to 4).
 
-An outcome does not depend on the words of a request, only on which shapes match it and how, unless a scope, a pinned credential or
-several readings of the path come in. So the plain ones are remembered, and weighing costs a look-up.
+An outcome does not depend on the words of a request, only on which shapes match it and how, and on which narrowed effects are held
+for it, unless the path has several readings. So those of one reading are remembered, and weighing costs a look-up.
 """
 
 from __future__ import annotations
@@ -54,10 +54,13 @@ def weigh(
     catalog: Catalog, grant: Grant, matches: Sequence[Match], facts: RequestFacts, credentials: frozenset[str]
 ) -> Outcome:
     """The outcome, remembered where it is the same for every request that these shapes match in this way."""
-    narrowed = grant.narrowed
-    if not facts.readings.linear or (narrowed and any(match.effect.id in narrowed for match in matches)):
+    if not facts.readings.linear:
         return _weigh(catalog, grant, matches, Admission(matches, facts, grant.entries, credentials))
-    key = (grant, *[(match.entry, match.named, match.sure) for match in matches])
+    key: tuple[object, ...] = (grant, *[(match.entry, match.named, match.sure) for match in matches])
+    narrowed = [m.effect.id for m in matches if m.effect.id in grant.narrowed] if grant.narrowed else ()
+    if narrowed:  # what a scope or a pinned credential makes of this request is whether the effect is held
+        admission = Admission(matches, facts, grant.entries, credentials)
+        key = (*key, *[admission.holds(effect) for effect in narrowed])
     known = catalog.outcomes.get(key)
     if not isinstance(known, Outcome):
         if len(catalog.outcomes) >= MAX_OUTCOMES:
