@@ -1,6 +1,6 @@
 """Decision alone, facts to verdict, no I/O: p50 and p99 in microseconds, for catalogs of 50 and of 5,000 effects, interleaved.
 
-Run: .venv/bin/python bench/decision.py. The facts are made before the clock starts; every request is different.
+Run: .venv/bin/python bench/decision.py. The facts are made before the clock starts; every path is new in every round.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def catalog_of(size: int) -> Catalog:
     return Catalog.build(effects)
 
 
-def requests_for(size: int) -> list[RequestFacts]:
+def requests_for(size: int, salt: int = 0) -> list[RequestFacts]:
     """A third admitted, a third refused by name, a third unnamed; each distinct, each with headers."""
     headers = [("accept", "*/*"), ("user-agent", "bench"), ("authorization", "Bearer x")]
     out = []
@@ -51,7 +51,7 @@ def requests_for(size: int) -> list[RequestFacts]:
         kind = number % (size // 2)
         host = f"api{kind % 10}.example.com" if kind % 3 else f"svc{kind % 7}.eu-{number}.example.net"
         method, path = (("GET", "logs"), ("POST", "logs"), ("GET", ""))[number % 3]
-        tail = f"/v1/kind{kind}/run-{number}/{path}" if path else f"/v2/none/{number}"
+        tail = f"/v1/kind{kind}/run-{salt}-{number}/{path}" if path else f"/v2/none/{salt}-{number}"
         out.append(facts_from_url(method, f"https://{host}{tail}", headers))
     return out
 
@@ -76,9 +76,9 @@ def main() -> None:
         setups[size] = (catalog, grant)
         measure(catalog, grant, requests_for(size))
     results: dict[int, list[tuple[float, float]]] = {size: [] for size in setups}
-    for _ in range(ROUNDS):
+    for salt in range(1, ROUNDS + 1):
         for size, (catalog, grant) in setups.items():
-            times = sorted(measure(catalog, grant, requests_for(size)))
+            times = sorted(measure(catalog, grant, requests_for(size, salt)))
             results[size].append((times[len(times) // 2], times[len(times) * 99 // 100]))
     medians = {}
     for size, rows in results.items():

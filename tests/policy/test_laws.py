@@ -1,6 +1,6 @@
 """The laws of admission, on random packs and on the worst that a person could make up (style.md 7; design.md section 2).
 
-That a grant never exceeds its ceiling is in test_lattice.py and test_granting.py.
+That a grant never exceeds its ceiling is in test_lattice.py and test_grant.py.
 """
 
 from __future__ import annotations

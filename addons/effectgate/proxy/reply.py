@@ -23,6 +23,7 @@ def refusal(answer: Answer, user_agent: str) -> http.Response:
 # Failures of an allowed request that are refusals of ours after all.
 _REFUSED = {
     "address": Reason.SANDBOX_VIOLATION,
+    "gate": Reason.PDP_ERROR,
     "budget": Reason.BUDGET_EXCEEDED,
     "length": Reason.ENVELOPE_INVALID,
 }
