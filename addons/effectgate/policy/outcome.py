@@ -58,15 +58,15 @@ def weigh(
         return _weigh(catalog, grant, matches, Admission(matches, facts, grant.entries, credentials))
     key: tuple[object, ...] = (grant, *[(match.entry, match.named, match.sure) for match in matches])
     narrowed = [m.effect.id for m in matches if m.effect.id in grant.narrowed] if grant.narrowed else ()
-    if narrowed:  # what a scope or a pinned credential makes of this request is whether the effect is held
-        admission = Admission(matches, facts, grant.entries, credentials)
+    admission = Admission(matches, facts, grant.entries, credentials) if narrowed else None
+    if admission is not None:  # what a scope or a pinned credential makes of this request is whether the effect is held
         key = (*key, *[admission.holds(effect) for effect in narrowed])
     known = catalog.outcomes.get(key)
     if not isinstance(known, Outcome):
         if len(catalog.outcomes) >= MAX_OUTCOMES:
             catalog.outcomes.clear()
-        known = _weigh(catalog, grant, matches, Admission(matches, facts, grant.entries, credentials))
-        catalog.outcomes[key] = known
+        admission = admission or Admission(matches, facts, grant.entries, credentials)
+        known = catalog.outcomes[key] = _weigh(catalog, grant, matches, admission)
     return known
 
 
