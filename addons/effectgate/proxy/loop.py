@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -20,7 +19,8 @@ from effectgate.proxy.failure import DialError
 from effectgate.proxy.settings import Endpoint, ProxySettings
 
 AddressInfo = tuple[Any, Any, int, str, Any]
-Resolve = Callable[..., Sequence[AddressInfo]]
+# A host in normal form to every address it has; raises ResolveError.
+Resolve = Callable[[str], Awaitable[Sequence[str]]]
 
 # Answers beyond these are not tried: each costs a connect timeout.
 ANSWERS = 4
@@ -28,6 +28,10 @@ ANSWERS = 4
 _LOCALHOST = {"localhost": ("127.0.0.1", "::1")}
 
 _own_traffic: ContextVar[bool] = ContextVar("own_traffic", default=False)
+
+
+class ResolveError(OSError):
+    """A name without addresses; the text says why, without a comma, for agents and people."""
 
 
 @contextmanager
@@ -46,6 +50,10 @@ class VettedAddress(tuple[Any, ...]):
     seconds: float = 0.0
 
 
+async def _nowhere(host: str) -> Sequence[str]:
+    raise ResolveError("nothing is resolved before the gate is up")
+
+
 @dataclass(frozen=True, slots=True)
 class AddressGuard:
     """What the loop needs to vet: policy, static answers, and a resolver that tests may replace."""
@@ -53,15 +61,13 @@ class AddressGuard:
     policy: AddressPolicy
     static: dict[Endpoint, Endpoint] = field(default_factory=dict)
     private: frozenset[Endpoint] = frozenset()
-    resolve: Resolve = socket.getaddrinfo
+    resolve: Resolve = _nowhere
     resolve_seconds: float = 5.0
     connect_seconds: float = 10.0
     everywhere: frozenset[int] = frozenset()  # ports that a listener of ours has on every local address
 
     @classmethod
-    def of(
-        cls, settings: ProxySettings, own: frozenset[Endpoint], resolve: Resolve = socket.getaddrinfo
-    ) -> AddressGuard:
+    def of(cls, settings: ProxySettings, own: frozenset[Endpoint], resolve: Resolve) -> AddressGuard:
         """The guard for these settings; `own` are our listeners' (address, port) pairs."""
         ours = {(address, port) for host, port in own | settings.own for address in _LOCALHOST.get(host, (host,))}
         return cls(
@@ -76,14 +82,13 @@ class AddressGuard:
 
 
 # What a loop does before a guard is set: nothing is resolved and nothing is dialled.
-_SHUT = AddressGuard(AddressPolicy(), resolve=lambda *_a, **_k: [])
+_SHUT = AddressGuard(AddressPolicy())
 
 
 class GuardedLoop(asyncio.SelectorEventLoop):
     """A selector loop whose every outgoing connection passes `guard`. Pass it to `asyncio.Runner(loop_factory=...)`."""
 
     guard: AddressGuard = _SHUT
-    _resolvers: ThreadPoolExecutor | None = None
 
     async def getaddrinfo(
         self, host: Any, port: Any, *, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
@@ -93,10 +98,10 @@ class GuardedLoop(asyncio.SelectorEventLoop):
             return [*await super().getaddrinfo(host, port, family=family, type=type, proto=proto, flags=flags)]
         endpoint = (str(host), int(port))
         if (static := self.guard.static.get(endpoint)) is not None:
-            infos = _literal_info(static, type, proto)
+            infos = [_info(static)]
             refuse_own(static, self.guard.policy)
         else:
-            infos = await self._lookup(endpoint, family, type, proto, flags)
+            infos = [_info((text, endpoint[1])) for text in await self._lookup(endpoint[0])]
             if why := vet_all(
                 (info[4][0] for info in infos), endpoint[1], self.guard.policy, private=self._private(endpoint)
             ):
@@ -116,25 +121,14 @@ class GuardedLoop(asyncio.SelectorEventLoop):
                 raise DialError("timeout", "connecting took too long") from None
         return await super().sock_connect(sock, address)
 
-    def close(self) -> None:
-        """Close the loop and its resolver threads."""
-        if self._resolvers is not None:
-            self._resolvers.shutdown(wait=False)
-        super().close()
-
-    async def _lookup(self, endpoint: Endpoint, family: int, kind: int, proto: int, flags: int) -> list[AddressInfo]:
-        # Threads of their own: lookups that hang must not starve the default executor.
-        self._resolvers = self._resolvers or ThreadPoolExecutor(16, "resolve")
-        call = self.run_in_executor(self._resolvers, self.guard.resolve, *endpoint, family, kind, proto, flags)
+    async def _lookup(self, host: str) -> Sequence[str]:
         try:
-            infos = await asyncio.wait_for(call, self.guard.resolve_seconds)
+            async with asyncio.timeout(self.guard.resolve_seconds):
+                return await self.guard.resolve(host)
         except TimeoutError:
-            raise DialError("resolve", f"looking up {endpoint[0]} took too long") from None
-        except (OSError, UnicodeError):
-            infos = ()
-        if not infos:
-            raise DialError("resolve", endpoint[0])
-        return list(infos)
+            raise DialError("resolve", f"looking up {host} took too long") from None
+        except OSError as error:
+            raise DialError("resolve", f"{host}: {error}") from None
 
     def _private(self, endpoint: Endpoint) -> bool:
         return endpoint in self.guard.private
@@ -172,6 +166,6 @@ def refuse_own(endpoint: Endpoint, policy: AddressPolicy) -> None:
         raise DialError("address", "the static answer is an address of Effectgate itself")
 
 
-def _literal_info(endpoint: Endpoint, kind: int, proto: int) -> list[AddressInfo]:
+def _info(endpoint: Endpoint) -> AddressInfo:
     family = socket.AF_INET6 if ":" in endpoint[0] else socket.AF_INET
-    return [(family, socket.SocketKind(kind or socket.SOCK_STREAM), proto, "", endpoint)]
+    return (family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", endpoint)
