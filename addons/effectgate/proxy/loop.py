@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any
 
-from effectgate.proxy.address import AddressPolicy, vet, vet_all
+from effectgate.proxy.address import AddressPolicy, is_own, vet, vet_all
 from effectgate.proxy.failure import DialError
 from effectgate.proxy.settings import Endpoint, ProxySettings
 
@@ -64,20 +65,18 @@ class AddressGuard:
     resolve: Resolve = _nowhere
     resolve_seconds: float = 5.0
     connect_seconds: float = 10.0
-    everywhere: frozenset[int] = frozenset()  # ports that a listener of ours has on every local address
 
     @classmethod
     def of(cls, settings: ProxySettings, own: frozenset[Endpoint], resolve: Resolve) -> AddressGuard:
         """The guard for these settings; `own` are our listeners' (address, port) pairs."""
         ours = {(address, port) for host, port in own | settings.own for address in _LOCALHOST.get(host, (host,))}
         return cls(
-            policy=AddressPolicy(settings.allow_private, frozenset(ours)),
+            policy=AddressPolicy(settings.allow_private, frozenset(ours), is_local),
             static=dict(settings.resolve),
             private=settings.private,
             resolve=resolve,
             resolve_seconds=settings.resolve_seconds,
             connect_seconds=settings.connect_seconds,
-            everywhere=frozenset(port for address, port in ours if address in ("0.0.0.0", "::", "")),
         )
 
 
@@ -112,8 +111,6 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         """Dial a vetted address, or vet a literal first; raises DialError (`address`, `timeout`) or OSError."""
         if not _own_traffic.get() and sock.family in (socket.AF_INET, socket.AF_INET6):
             address = address if isinstance(address, VettedAddress) else self._vet_literal(address)
-            if address[1] in self.guard.everywhere and is_local(address[0], sock.family):
-                raise DialError("address", "the destination is an address of Effectgate itself")
             try:
                 async with asyncio.timeout(address.seconds):
                     return await super().sock_connect(sock, tuple(address))
@@ -150,11 +147,11 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         return vetted
 
 
-def is_local(host: str, family: int) -> bool:
-    """Whether this is an address of this machine: only those can be bound."""
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+def is_local(text: str) -> bool:
+    """Whether this is an address of this machine: only those can be bound (the unspecified ones too, which lead to loopback)."""
+    with socket.socket(socket.AF_INET6 if ":" in text else socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.bind((host, 0))
+            probe.bind((text, 0))
         except OSError:
             return False
     return True
@@ -162,7 +159,7 @@ def is_local(host: str, family: int) -> bool:
 
 def refuse_own(endpoint: Endpoint, policy: AddressPolicy) -> None:
     """Raise DialError if a static answer points back at one of our own listeners."""
-    if endpoint in policy.own:
+    if is_own(ip_address(endpoint[0]), endpoint[1], policy):
         raise DialError("address", "the static answer is an address of Effectgate itself")
 
 
