@@ -45,9 +45,9 @@ _LAST_BITS = (ip_network("::/96"), _MAPPED, ip_network("::ffff:0:0:0/96"), _NAT6
 # RFC 5214 section 6.1: interface identifiers of ISATAP, without the universal/local bit.
 _ISATAP = 0x00005EFE
 
-# All that IANA has given out for use on the Internet, and of it what is for protocols only (RFC 4291 section 2.4, RFC 2928).
+# All that IANA gives out for use on the Internet (RFC 4291 section 2.4), and of it what is for protocols only (RFC 2928, 7526).
 _GLOBAL_UNICAST = ip_network("2000::/3")
-_PROTOCOLS = ip_network("2001::/23")
+_PROTOCOLS = (ip_network("2001::/23"), _SIX_TO_FOUR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,10 @@ def _forbidden_inside(address: IPv6Address) -> str:
     if address in _LOCAL_NAT64:
         # RFC 8215: this prefix may put the IPv4 address elsewhere than in the last 32 bits, so it cannot be vetted.
         return "a local NAT64 address"
-    if address in _MAPPED or address in _NAT64 or (address in _GLOBAL_UNICAST and address not in _PROTOCOLS):
+    if address in _MAPPED or address in _NAT64:
         return ""
-    return "an address outside of what IANA gives out"
+    given_out = address in _GLOBAL_UNICAST and not any(address in network for network in _PROTOCOLS)
+    return "" if given_out else "a protocol or unassigned address"
 
 
 def vet(text: str, port: int, policy: AddressPolicy, *, private: bool = False) -> str:
