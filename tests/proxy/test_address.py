@@ -36,8 +36,8 @@ def test_a_site_may_be_private_but_never_ourselves() -> None:
 
 
 def test_one_bad_answer_refuses_them_all() -> None:
-    assert vet_all(["8.8.8.8", "1.1.1.1"], 443, NOBODY) == ""
-    assert "private" in vet_all(["8.8.8.8", "10.0.0.1"], 443, NOBODY)
+    assert vet_all(["8.8.8.8", "1.1.1.1"], 443, NOBODY) is None
+    assert vet_all(["8.8.8.8", "10.0.0.1"], 443, NOBODY) == ("10.0.0.1", "a private address")
 
 
 @pytest.mark.parametrize(
