@@ -15,6 +15,7 @@ from effectgate.proxy import resolver
 from effectgate.proxy.hosts_file import HostsFile, parse_hosts
 from effectgate.proxy.loop import ResolveError
 from effectgate.proxy.resolver import HostResolver, in_dialling_order
+from names.message import TRUNCATED, respond
 from names.nameserver import Nameserver, Play, addresses, by_kind, failing, forged, raw, silent, slow
 
 Ask = Callable[..., Sequence[str]]
@@ -92,6 +93,22 @@ def test_what_is_no_answer_is_waited_out(dns: Nameserver, of_host: HostResolver,
     of_host._seconds = 0.4
     dns.zone["a.test"] = UNUSABLE[how]
     assert why(of_host("a.test")) == "no nameserver answered in time"
+
+
+def test_an_answer_over_tcp_is_read_up_to_its_bound(dns: Nameserver, of_host: HostResolver) -> None:
+    many = [f"192.0.{number >> 8}.{number & 255}" for number in range(300)]
+    dns.zone["a.test"] = addresses(*many[:200])
+    assert list(run(of_host("a.test"))) == many[:200]
+    dns.zone["a.test"] = addresses(*many)
+    assert why(of_host("a.test")) == "no nameserver could answer"
+
+
+@pytest.mark.parametrize("id_too", [True, False])
+def test_an_answer_over_tcp_to_something_else_is_none(dns: Nameserver, of_host: HostResolver, id_too: bool) -> None:
+    cut = raw(lambda question: respond(question, flags=TRUNCATED))
+    lie = forged(silent, addresses("10.0.0.1"), id_too=id_too)
+    dns.zone["a.test"] = lambda question, *, tcp: (lie if tcp else cut)(question, tcp=tcp)
+    assert why(of_host("a.test")) == "no nameserver could answer"
 
 
 def test_a_family_that_stalls_is_waited_for_and_then_left(dns: Nameserver, of_host: HostResolver) -> None:
