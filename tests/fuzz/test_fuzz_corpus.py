@@ -26,7 +26,7 @@ def test_the_corpus_has_requests_of_every_kind() -> None:
 
 def test_the_second_opinion_finds_every_kind_of_fault() -> None:
     faults = {naive.fault(Raw.parse(data)) for data in INPUTS}
-    assert len(faults) > 20, sorted(faults)
+    assert len(faults) >= 20, sorted(faults)
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n\n\n\n", b"GET", Raw(b"G\n", "h", b"", b"", ((b"", b""),), b"x\n").text])
