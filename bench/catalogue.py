@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "addons"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "addons"))
 
 from effectgate.packs_io import Library, load_directories
 from effectgate.policy.catalog import Catalog
@@ -137,7 +136,7 @@ def main() -> int:
     parser.add_argument("--offenders", type=int, default=5)
     parser.add_argument("--alone", action="store_true")
     options = parser.parse_args()
-    catalog = loaded(options.packs or [ROOT / "effects"]).catalog
+    catalog = loaded(options.packs or [Path(__file__).parents[1] / "effects"]).catalog
     grant = grant_of_ids(catalog, plain_reads(catalog))
     total: list[Answered] = []
     begin = time.perf_counter()
