@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from live.ask import Request, plain
-from live.gate import Agent, serving, wait
+from live.gate import Agent, Gate, serving, wait
 from live.wire import Response
 from names.gate import NamedGate
 from names.nameserver import Nameserver
@@ -49,10 +49,10 @@ CEILING = 'title = "Reading"\nmax_risk = "read"\n[operations]\nweb_fetch = "low_
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Scene[G: Gate]:
     """A gate, its nameserver, and the origin on 127.0.0.1 that every name leads to if its answer does."""
 
-    gate: NamedGate
+    gate: G
     dns: Nameserver
     origin: Origin
 
@@ -80,6 +80,9 @@ class Scene:
         return output
 
 
+Named = Scene[NamedGate]
+
+
 def write_pack(packs: Path, ports: Sequence[int]) -> None:
     """The pack for origins on these ports, and its ceiling."""
     (packs / "ceilings").mkdir(parents=True)
@@ -89,7 +92,7 @@ def write_pack(packs: Path, ports: Sequence[int]) -> None:
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
     """`allow_private` covers 127.0.0.1 and nothing else; our own ports are among those that may be asked for."""
     directory = tmp_path_factory.mktemp("naming")
     (directory / "authority").mkdir()

@@ -10,7 +10,7 @@ import pytest
 
 from live.ask import Request, plain, tls_1, tls_2
 from live.wire import exchange, head
-from names.conftest import AGENT, Scene
+from names.conftest import AGENT, Named
 from names.message import NXDOMAIN, Record
 from names.nameserver import (
     Nameserver,
@@ -89,7 +89,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_row(scene: Scene, name: str) -> None:
+def test_row(scene: Named, name: str) -> None:
     row, host = ROWS[name], f"{name}.names.test"
     scene.dns.zone[host] = row.play
     dialled = scene.journal.accepts
@@ -104,21 +104,21 @@ def test_row(scene: Scene, name: str) -> None:
     }  # and no suffix of `search`, ever
 
 
-def test_one_connection_is_one_lookup(scene: Scene) -> None:
+def test_one_connection_is_one_lookup(scene: Named) -> None:
     scene.dns.zone["once.names.test"] = addresses(HERE)
     assert scene.get("once.names.test").status == 200
     assert (scene.dns.count("once.names.test", "A"), scene.dns.count("once.names.test", "AAAA")) == (1, 1)
     assert scene.dns.count("once.names.test") == 2
 
 
-def test_a_cut_answer_is_asked_for_again_over_tcp(scene: Scene) -> None:
+def test_a_cut_answer_is_asked_for_again_over_tcp(scene: Named) -> None:
     scene.dns.zone["large.names.test"] = addresses(*THOUSAND[:200], "10.0.0.1")
     assert scene.get("large.names.test").status == 403
     assert [one.kind for one in scene.dns.tcp_asked if one.name == "large.names.test"] == ["A"]
 
 
 @pytest.mark.parametrize("ask", [plain, tls_1, tls_2])
-def test_no_query_leaves_for_a_refused_host(scene: Scene, ask: Any) -> None:
+def test_no_query_leaves_for_a_refused_host(scene: Named, ask: Any) -> None:
     scene.dns.zone["refused.test"] = addresses(HERE)
     scene.gate.hosts.write_text("127.0.0.1 localhost\n127.0.0.1 listed.test\n")
     asked, dialled = scene.dns.count(), scene.journal.accepts
@@ -128,7 +128,7 @@ def test_no_query_leaves_for_a_refused_host(scene: Scene, ask: Any) -> None:
     assert (scene.dns.count(), scene.journal.accepts) == (asked, dialled)
 
 
-def test_a_kept_connection_stays_with_the_address_that_was_vetted(scene: Scene) -> None:
+def test_a_kept_connection_stays_with_the_address_that_was_vetted(scene: Named) -> None:
     host = f"rebinding.names.test:{scene.origin.port}"
     scene.dns.zone["rebinding.names.test"] = in_turn(addresses(HERE, ttl=0), addresses("10.0.0.1", ttl=0))
     dialled = scene.journal.accepts
@@ -143,7 +143,7 @@ def test_a_kept_connection_stays_with_the_address_that_was_vetted(scene: Scene) 
     assert scene.dns.count("rebinding.names.test", "A") == 2
 
 
-def test_the_hosts_file_comes_first_and_is_read_again(scene: Scene) -> None:
+def test_the_hosts_file_comes_first_and_is_read_again(scene: Named) -> None:
     scene.dns.zone["listed.names.test"] = addresses("10.0.0.1")
     scene.gate.hosts.write_text("127.0.0.1 localhost\n127.0.0.1 Listed.names.test. # as written\n")
     assert scene.get("listed.names.test").status == 200
@@ -153,7 +153,7 @@ def test_the_hosts_file_comes_first_and_is_read_again(scene: Scene) -> None:
     assert scene.dns.count("listed.names.test") == 0
 
 
-def test_one_bad_line_of_the_hosts_file_refuses_the_name(scene: Scene) -> None:
+def test_one_bad_line_of_the_hosts_file_refuses_the_name(scene: Named) -> None:
     scene.gate.hosts.write_text("127.0.0.1 twice.names.test\n10.0.0.1 twice.names.test\n")
     assert scene.get("twice.names.test").json["failure"] == "address"
 
@@ -167,7 +167,7 @@ def test_one_bad_line_of_the_hosts_file_refuses_the_name(scene: Scene) -> None:
         ("169.254.169.254", [], "address"), ("10.0.0.1", [], "address"), ("127.0.0.9", [], "address"), ("0.0.0.0", [], "address"),
     ],
 )  # fmt: skip
-def test_every_kind_of_host_has_one_answer(scene: Scene, host: str, asked: list[str], failure: str) -> None:
+def test_every_kind_of_host_has_one_answer(scene: Named, host: str, asked: list[str], failure: str) -> None:
     before = len(scene.dns.asked)
     answers = [scene.get(host) for _ in range(2)]
     assert [answer.json["failure"] for answer in answers] == [failure, failure]
@@ -178,7 +178,7 @@ def test_every_kind_of_host_has_one_answer(scene: Scene, host: str, asked: list[
     "host", ["single", "127.1", "0x7f000001", "2130706433", "017700000001", "[::ffff:127.0.0.1]", "[fe80::1%25lo]", "[::1%lo]",
              "n\u00e4mes.test", "a..names.test", "dot.names.test..", "names.test%00.names.test", "127.0.0.1.nip.names.test@names.test"],
 )  # fmt: skip
-def test_nothing_is_asked_for_spellings_that_nobody_is_granted(scene: Scene, host: str) -> None:
+def test_nothing_is_asked_for_spellings_that_nobody_is_granted(scene: Named, host: str) -> None:
     asked, dialled = scene.dns.count(), scene.journal.accepts
     target = f"http://{host}:{scene.origin.port}/x".encode()
     authorization = ": ".join(scene.gate.door(AGENT).authorization).encode()
@@ -196,7 +196,7 @@ def test_nothing_is_asked_for_spellings_that_nobody_is_granted(scene: Scene, hos
 
 @pytest.mark.parametrize("at", range(4))
 @pytest.mark.parametrize("host", ["127.0.0.1", "ours.names.test", "listed-ours.names.test"])
-def test_our_own_listeners_are_refused_though_allow_private_covers_them(scene: Scene, host: str, at: int) -> None:
+def test_our_own_listeners_are_refused_though_allow_private_covers_them(scene: Named, host: str, at: int) -> None:
     scene.dns.zone["ours.names.test"] = addresses(HERE)
     scene.gate.hosts.write_text("127.0.0.1 listed-ours.names.test\n")
     response = scene.get(host, scene.gate.ports[at])
@@ -205,14 +205,14 @@ def test_our_own_listeners_are_refused_though_allow_private_covers_them(scene: S
     assert scene.completion(response)["error"] == "address"
 
 
-def test_a_static_answer_is_exempt_and_says_so(scene: Scene) -> None:
+def test_a_static_answer_is_exempt_and_says_so(scene: Named) -> None:
     response = scene.get("static.names.test")
     output = scene.completion(response)
     assert (response.status, output["exempt"], output["address"]) == (200, "network.resolve", HERE)
     assert scene.dns.count("static.names.test") == 0
 
 
-def test_a_nameserver_that_comes_later_is_asked(scene: Scene) -> None:
+def test_a_nameserver_that_comes_later_is_asked(scene: Named) -> None:
     """A laptop that changes networks: /etc/resolv.conf is read again."""
     with Nameserver("127.0.0.2", scene.dns.address[1]) as other:
         other.zone["moved.names.test"] = addresses(HERE)
@@ -225,7 +225,7 @@ def test_a_nameserver_that_comes_later_is_asked(scene: Scene) -> None:
     assert (other.count("moved.names.test", "A"), scene.dns.count("moved.names.test")) == (1, 0)
 
 
-def test_names_that_hang_hold_up_nobody(scene: Scene) -> None:
+def test_names_that_hang_hold_up_nobody(scene: Named) -> None:
     """Forty lookups that are never answered; threads would be used up, and one agent's names would stop another's."""
     scene.dns.zone["fine.names.test"] = addresses(HERE)
     wires: list[socket.socket] = []
