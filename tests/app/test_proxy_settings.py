@@ -44,10 +44,14 @@ def test_endpoints_are_found_however_they_are_written() -> None:
 @pytest.mark.parametrize(
     ("key", "answer", "message"),
     [
-        ("b\u00fccher.test:443", "127.0.0.1:1", "not ASCII"), ("a.test:0", "127.0.0.1:1", "no endpoint"), ("127.1:80", "127.0.0.1:1", "no canonical IPv4"),
-        ("a.test:443", "localhost:1", "IP address"), ("a.test:443", "[fe80::1%lo]:1", "IP address"), ("a.test:443", "127.0.0.1:0", "no port that can be"),
+        ("b\u00fccher.test:443", "127.0.0.1:1", "not ASCII"),
+        ("a.test:0", "127.0.0.1:1", "no endpoint"),
+        ("127.1:80", "127.0.0.1:1", "no canonical IPv4"),
+        ("a.test:443", "localhost:1", "IP address"),
+        ("a.test:443", "[fe80::1%lo]:1", "IP address"),
+        ("a.test:443", "127.0.0.1:0", "no port that can be"),
     ],
-)  # fmt: skip
+)
 def test_a_static_answer_that_could_never_be_given_is_a_fault(key: str, answer: str, message: str) -> None:
     with pytest.raises(FaultsError, match=message):
         parse_settings(f'network: {{resolve: {{"{key}": "{answer}"}}}}\n', Path("/etc/effectgate/effectgate.yaml"))
