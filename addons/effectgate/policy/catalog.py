@@ -87,11 +87,10 @@ class Catalog:
 
 
 def _entries(paths: PathNode, facts: RequestFacts) -> list[Entry]:
-    readings = facts.readings
-    if not readings.linear:
-        return paths.find_readings(readings)
+    if not facts.readings.linear:
+        return paths.find_readings(facts)
     out: list[Entry] = []
-    paths.find(readings.folded, 0, out)
+    paths.find(facts, 0, out)
     return out
 
 
