@@ -5,13 +5,13 @@ It finds every shape that could match on some reading, letters folded; `recognit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from effectgate.policy.discriminator import tables, values
 from effectgate.policy.effect import Effect, Shape
 from effectgate.policy.facts import RequestFacts
-from effectgate.policy.host import ABSENT, STAR
+from effectgate.policy.host import ABSENT, STAR, HostPattern
 from effectgate.policy.reading import Edge
 from effectgate.policy.segment import Segment
 
@@ -213,22 +213,41 @@ class PathNode:
             yield from child.entries()
 
 
+Recognisers = Callable[[Effect], Sequence[Shape]]
+
+
 @dataclass(slots=True, eq=False)
 class HostNode:
-    """A place in a host, labels from the right. `one` stands for `{name}`, `many` for `*`; `methods` where a pattern ends."""
+    """A place in a host, labels from the right. `one` stands for `{name}`, `many` for `*`.
+
+    `waiting` are effects with a shape whose host ends here: they are filed when the first request comes, so that a catalogue of
+    50,000 shapes costs what its hosts are asked for.
+    """
 
     labels: dict[str, HostNode] = field(default_factory=dict)
     one: HostNode | None = None
     many: HostNode | None = None
     methods: dict[str, PathNode] = field(default_factory=dict)
+    waiting: list[tuple[Effect, HostPattern]] = field(default_factory=list)
 
-    def add(self, entry: Entry) -> None:
-        """Put a shape where its host leads, under each of its methods."""
-        host, node = entry.shape.host, self
+    def add(self, effect: Effect, host: HostPattern) -> None:
+        """Put an effect where one of its hosts leads."""
+        node = self
         for label, name in zip(reversed(host.labels), reversed(host.names), strict=True):
             node = node._child(label, bool(name))
+        node.waiting.append((effect, host))
+
+    def file(self, recognisers: Recognisers) -> None:
+        """File the shapes of the effects that wait here, under each of their methods."""
+        waiting, self.waiting = self.waiting, []
+        for effect, host in waiting:
+            for shape in recognisers(effect):
+                if shape.host == host:
+                    self._file(entry_of(effect, shape))
+
+    def _file(self, entry: Entry) -> None:
         for method in entry.shape.methods or (ANY_METHOD,):
-            node.methods.setdefault(method, PathNode()).add(entry)
+            self.methods.setdefault(method, PathNode()).add(entry)
 
     def _child(self, label: str, parameter: bool) -> HostNode:
         if parameter:
@@ -250,7 +269,7 @@ class HostNode:
                 continue
             seen.add(place)
             if left == 0:
-                out.update({node: None} if node.methods else {})
+                out.update({node: None} if node.methods or node.waiting else {})
             else:
                 todo.extend(node._moves(labels, left))
         return list(out)
