@@ -15,11 +15,11 @@ from effectgate.proxy.completion import Completion
 from effectgate.proxy.doorway import Doorway, credential_of
 from effectgate.proxy.envelope import attempt_of, read_request
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Refused, Stance
+from effectgate.proxy.malformed import HEADER_BYTES, Malformed
 from effectgate.proxy.session import Session, Sessions
 from effectgate.proxy.settings import ProxySettings
 from effectgate.proxy.ticket import Destination, Ticket
 from effectgate.proxy.transfer import header_bytes
-from effectgate.proxy.wire import HEADER_BYTES, Malformed
 
 # The host that the proxy answers for itself (design.md section 4).
 INTERNAL = "effectgate.internal"
@@ -90,7 +90,7 @@ class Verdicts:
         """Answer a head that is no request; with a receipt if the connection has a principal."""
         session = self._sessions.of(data.client)
         caller = self._sessions.identify(data.client, session.credential)
-        code = Reason.TEMPORAL_THROTTLE if data.status == 431 else Reason.ENVELOPE_INVALID
+        code = Reason.TEMPORAL_THROTTLE if data.status in (429, 431) else Reason.ENVELOPE_INVALID
         if caller is None:
             self._completion.observer.unreceipted("malformed")
             data.response = reply.plain_refusal(data.status, code, data.reason)
