@@ -67,10 +67,12 @@ class Outcome:
     error: str = ""  # a kind such as `connect`, `tls`, `address`, `timeout`, `reset`; never text from the wire
     request_sha256: str = ""  # hex, of the body as streamed, where it was not held
     response_sha256: str = ""  # hex
+    asked_again: bool = False  # the origin closed a kept connection, and the request was sent once more
 
     def facts(self) -> dict[str, object]:
-        """The `output` of the completion receipt."""
-        return {
+        """The `output` of the completion receipt; `asked_again` only where it is true."""
+        again = {"asked_again": True} if self.asked_again else {}
+        return again | {
             "success": self.success,
             "status": self.status,
             "bytes_sent": self.bytes_sent,

@@ -24,6 +24,7 @@ from mitmproxy.proxy.layers.http._http1 import Http1Server, make_body_reader
 from mitmproxy.proxy.layers.http._http2 import Http2Server
 
 from effectgate.proxy import backlog
+from effectgate.proxy.patience import GiveUp, PatientStream
 
 HEADER_BYTES = 64 * 1024
 # h2 closes the whole connection at its own limit; ours answers one stream, so h2's is put well above it.
@@ -160,10 +161,18 @@ class GatedHttpLayer(HttpLayer):
     """An HttpLayer whose client side is strict and whose streams ask the gate."""
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, GiveUp):
+            yield from self._give_up(event)
+            return
         if isinstance(event, events.Start):
             server = RoomyHttp2Server if self.context.client.alpn == b"h2" else StrictHttp1Server
             self.connections[self.context.client] = server(self.context.fork())
         yield from super()._handle_event(event)
+
+    def _give_up(self, event: GiveUp) -> layer.CommandGenerator[None]:
+        for stream in tuple(self.streams.values()):
+            if isinstance(stream, PatientStream) and stream.waits_for(event.ticket):
+                yield from self.event_to_child(stream, event)
 
     def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
         """As in the base class, with our stream."""
