@@ -108,13 +108,14 @@ class ProxyEngine:
         """Close every connection whose credential or grant is gone; to be called after a reload. Returns how many."""
         return self.gate.recheck()
 
-    async def drain(self, seconds: float) -> None:
-        """Stop listening, wait up to `seconds` for what is in flight, then close everything."""
+    async def drain(self, seconds: float, hurry: Callable[[], bool] = lambda: False) -> None:
+        """Stop listening, wait for what is in flight until `seconds` are over or somebody is in a hurry, then close everything."""
+        self.gate.sessions.stopping = True
         if self._server is not None:
             self._server.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while any(session.tickets for session in self.gate.sessions):
+                while self.gate.sessions.busy and not hurry():
                     await asyncio.sleep(0.02)
         if self._recheck is not None:
             self._recheck.cancel()
