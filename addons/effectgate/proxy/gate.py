@@ -26,8 +26,13 @@ class Gate:
         origin_side.install()
         self.sessions = Sessions(authenticate, boundary.admitted)
         self.completion = Completion(self.sessions, boundary, observer)
-        self.upstream = Upstream(self.sessions, settings.handshake_seconds)
+        self.upstream = Upstream(self.sessions, settings.handshake_seconds, settings.silent_seconds)
         doorway = Doorway(self.sessions, boundary, settings, ports, observer)
         verdicts = Verdicts(self.sessions, boundary, doorway, self.completion, local, settings)
         tunnel = Tunnel(self.sessions, settings.first_bytes_seconds, settings.handshake_seconds)
         self.addons: tuple[object, ...] = (doorway, tunnel, verdicts, self.upstream, self.completion)
+
+    def recheck(self) -> int:
+        """End what stands no longer: connections without credential or grant, whose number is returned, and hopeless waits."""
+        self.upstream.give_up_waiting()
+        return self.sessions.recheck()

@@ -12,7 +12,7 @@ class Observer(Protocol):
         """How many client connections are open."""
 
     def unreceipted(self, kind: str) -> None:
-        """A refusal without a receipt: `credential`, `malformed`, `not-proxied` or `connections`."""
+        """A refusal without a receipt: `credential`, `malformed`, `not-proxied`, `stopping` or `connections`."""
 
     def upstream_error(self, kind: str) -> None:
         """An allowed request got nowhere; `kind` is a key of failure.SENTENCES."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -52,6 +53,8 @@ class Sessions:
         self._admitted = admitted
         self.disconnect: Callable[[Client], None] = lambda client: None
         self.closed = ""  # why nobody may go anywhere, such as an option that lets traffic past the gate
+        self.stopping = False  # what is in flight may end, and nothing new begins
+        self.deciding = 0  # requests whose decision is not made yet
         self.in_flight: Counter[str] = Counter()  # open tickets by principal
 
     def __len__(self) -> int:
@@ -59,6 +62,20 @@ class Sessions:
 
     def __iter__(self) -> Iterator[Session]:
         return iter(tuple(self._open.values()))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is being decided or is under way."""
+        return bool(self.deciding or self.in_flight)
+
+    @contextmanager
+    def decision(self) -> Iterator[None]:
+        """Counts a request as being decided for the length of the block."""
+        self.deciding += 1
+        try:
+            yield
+        finally:
+            self.deciding -= 1
 
     def open(self, client: Client) -> Session:
         """Begin a session for a new connection."""

@@ -26,10 +26,15 @@ from mitmproxy.proxy.layers.http._events import (
 )
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpRequestHeadersHook
 
+<<<<<<< HEAD
 from effectgate.proxy import reply, route
 from effectgate.proxy.answering import AnsweringStream
+=======
+from effectgate.proxy import reply
+>>>>>>> parts
 from effectgate.proxy.failure import Failure, classify
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Received, Refused
+from effectgate.proxy.patience import PatientStream
 from effectgate.proxy.ticket import Ticket
 from effectgate.proxy.transfer import frame_request
 from effectgate.proxy.websocket import BoundedWebsocketLayer
@@ -50,7 +55,7 @@ class EffectgateClosedHook(StartHook):
     blocking = False
 
 
-class GatedStream(AnsweringStream):
+class GatedStream(PatientStream):
     """An HttpStream that goes upstream only with a ticket, and answers a refusal before the body has arrived."""
 
     flow: AgentFlow
@@ -216,7 +221,9 @@ class GatedStream(AnsweringStream):
     ) -> layer.CommandGenerator[None]:
         """As in the base class; where no response has begun, the client gets ours instead of an HTML page."""
         begun = self.flow.response is not None or self.client_state == self.state_errored
-        if isinstance(event, RequestProtocolError) or self.flow.ticket is None or self.draining or begun:
+        if self.may_ask_again(event):
+            yield from self.ask_again()
+        elif isinstance(event, RequestProtocolError) or self.flow.ticket is None or self.draining or begun:
             yield from super().handle_protocol_error(event)
         else:
             yield from self._fail(event.message)

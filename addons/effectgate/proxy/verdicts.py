@@ -57,13 +57,11 @@ class Verdicts:
         if self._sessions.closed:
             flow.stance = Refused(reply.fault(f"The gate is closed: {self._sessions.closed}.", flow.user_agent))
             return
-        session = self._sessions.of(flow.client_conn)
-        caller = await self._caller(flow, session)
-        flow.stance = (
-            Refused(self._doorway.turn_away(flow.request))
-            if caller is None
-            else await self._judge(flow, session, caller)
-        )
+        if self._sessions.stopping:
+            flow.stance = Refused(self._stopping(flow))
+            return
+        with self._sessions.decision():
+            flow.stance = await self._stance(flow)
         self._completion.observer.decided(time.monotonic() - started)
 
     def request(self, flow: AgentFlow) -> None:
@@ -84,7 +82,8 @@ class Verdicts:
         except EnvelopeError as error:
             flow.stance = await self._refuse(flow, stance.caller, Reason.ENVELOPE_INVALID, str(error))
             return
-        flow.stance = await self._submit(flow, stance.caller, facts)
+        with self._sessions.decision():
+            flow.stance = await self._submit(flow, stance.caller, facts)
 
     async def effectgate_malformed(self, data: Malformed) -> None:
         """Answer a head that is no request; with a receipt if the connection has a principal."""
@@ -100,6 +99,21 @@ class Verdicts:
             caller, Attempt(host=host, port=port), code, data.reason, status=data.status
         )
         data.response = reply.refusal(answer, "")
+
+    async def _stance(self, flow: AgentFlow) -> Stance:
+        session = self._sessions.of(flow.client_conn)
+        caller = await self._caller(flow, session)
+        if caller is None:
+            return Refused(self._doorway.turn_away(flow.request))
+        return await self._judge(flow, session, caller)
+
+    def _stopping(self, flow: AgentFlow) -> http.Response:
+        self._completion.observer.unreceipted("stopping")
+        why = "Effectgate is stopping: nothing was sent, ask again in a moment."
+        response = reply.plain_refusal(503, Reason.PDP_ERROR, why, flow.user_agent, [("Retry-After", "1")])
+        if not flow.received.http2:
+            response.headers["connection"] = "close"
+        return response
 
     async def _caller(self, flow: AgentFlow, session: Session) -> Caller | None:
         if flow.received.in_tunnel:

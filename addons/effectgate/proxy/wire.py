@@ -16,8 +16,17 @@ from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.layers.http._http1 import Http1Server, make_body_reader
 
+<<<<<<< HEAD
 from effectgate.proxy.malformed import HEADER_BYTES, EffectgateMalformedHook, Malformed
 from effectgate.proxy.wire_http2 import StrictHttp2Server
+=======
+from effectgate.proxy import backlog
+from effectgate.proxy.patience import GiveUp, PatientStream
+
+HEADER_BYTES = 64 * 1024
+# h2 closes the whole connection at its own limit; ours answers one stream, so h2's is put well above it.
+HTTP2_HEADER_BYTES = 4 * HEADER_BYTES
+>>>>>>> parts
 
 _BLANK = re.compile(rb"(?:\r\n)+")
 # RFC 9112 section 2.2 and RFC 9110 section 5.5: a bare CR, a bare LF, NUL and other controls end or split a line for some
@@ -113,10 +122,18 @@ class GatedHttpLayer(HttpLayer):
     """An HttpLayer whose client side is strict and whose streams ask the gate."""
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, GiveUp):
+            yield from self._give_up(event)
+            return
         if isinstance(event, events.Start):
             server = StrictHttp2Server if self.context.client.alpn == b"h2" else StrictHttp1Server
             self.connections[self.context.client] = server(self.context.fork())
         yield from super()._handle_event(event)
+
+    def _give_up(self, event: GiveUp) -> layer.CommandGenerator[None]:
+        for stream in tuple(self.streams.values()):
+            if isinstance(stream, PatientStream) and stream.waits_for(event.ticket):
+                yield from self.event_to_child(stream, event)
 
     def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
         """As in the base class, with our stream."""
