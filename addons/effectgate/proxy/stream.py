@@ -26,12 +26,7 @@ from mitmproxy.proxy.layers.http._events import (
 )
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpRequestHeadersHook
 
-<<<<<<< HEAD
 from effectgate.proxy import reply, route
-from effectgate.proxy.answering import AnsweringStream
-=======
-from effectgate.proxy import reply
->>>>>>> parts
 from effectgate.proxy.failure import Failure, classify
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Received, Refused
 from effectgate.proxy.patience import PatientStream

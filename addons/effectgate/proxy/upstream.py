@@ -10,11 +10,8 @@ from mitmproxy.connection import Client, Server
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.tls import TlsData
 
-<<<<<<< HEAD
 from effectgate.proxy import route
-=======
 from effectgate.proxy.patience import GiveUp
->>>>>>> parts
 from effectgate.proxy.session import Sessions
 
 

@@ -16,17 +16,9 @@ from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.layers.http._http1 import Http1Server, make_body_reader
 
-<<<<<<< HEAD
 from effectgate.proxy.malformed import HEADER_BYTES, EffectgateMalformedHook, Malformed
-from effectgate.proxy.wire_http2 import StrictHttp2Server
-=======
-from effectgate.proxy import backlog
 from effectgate.proxy.patience import GiveUp, PatientStream
-
-HEADER_BYTES = 64 * 1024
-# h2 closes the whole connection at its own limit; ours answers one stream, so h2's is put well above it.
-HTTP2_HEADER_BYTES = 4 * HEADER_BYTES
->>>>>>> parts
+from effectgate.proxy.wire_http2 import StrictHttp2Server
 
 _BLANK = re.compile(rb"(?:\r\n)+")
 # RFC 9112 section 2.2 and RFC 9110 section 5.5: a bare CR, a bare LF, NUL and other controls end or split a line for some
