@@ -47,9 +47,14 @@ def run_confined(settings: Settings, agent: str, trust: TrustFiles, command: Seq
     unread = unread_settings(settings, cwd)
     proxy = reachable(settings.listen)
     door = Address(LOOPBACK, proxy.port) if isolate else proxy
-    with holding_signals(), built(Plan(view, door.port if isolate else None)) as cell:
-        with leased_token(settings.state, agent) as token, _carrying(cell, proxy), watching(view.exposed, _warn):
-            code = cell.run(command, command_environment(proxy_url(door, agent, token), trust, os.environ))
+    with (
+        holding_signals(),
+        built(Plan(view, door.port if isolate else None)) as cell,
+        leased_token(settings.state, agent) as token,
+        _carrying(cell, proxy),
+        watching(view.exposed, _warn),
+    ):
+        code = cell.run(command, command_environment(proxy_url(door, agent, token), trust, os.environ))
     for file in filter(Path.exists, unread):
         _warn(f"{file} was not there before the command, and the next start would read it; look into it, or remove it")
     return code

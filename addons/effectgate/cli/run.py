@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 CommandArgument = Annotated[list[str], typer.Argument(metavar="CMD...", help="The command and its arguments.")]
 
 ISOLATE = "Linux: give CMD a network of its own, whose only way out is the proxy."
-SAME_USER = "CMD can then read and change the state, keys, grants and settings: it is held only as long as it does not try"
+SAME_USER = (
+    "CMD can then read and change the state, keys, grants and settings: it is held only as long as it does not try"
+)
 
 # As shells report them.
 NOT_EXECUTABLE, NOT_FOUND, SIGNALLED = 126, 127, 128

@@ -186,6 +186,6 @@ def _execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn
             with contextlib.suppress(OSError):
                 os.set_inheritable(descriptor, False)
     try:
-        os.execvpe(command[0], command, environment)
+        os.execvpe(command[0], list(command), environment)
     except OSError as error:
         raise OSError(error.errno, error.strerror, command[0]) from error

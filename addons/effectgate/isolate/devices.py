@@ -31,7 +31,9 @@ def make_devices() -> None:
         (DEV / name).mkdir()
     kernel.mount("tmpfs", str(DEV / "shm"), "tmpfs", QUIET, "mode=1777")
     with contextlib.suppress(OSError):  # an older kernel wants a mapped root for it: then there are no pseudo-terminals
-        kernel.mount("devpts", str(DEV / "pts"), "devpts", kernel.MS_NOSUID | kernel.MS_NOEXEC, "ptmxmode=0666,mode=620")
+        kernel.mount(
+            "devpts", str(DEV / "pts"), "devpts", kernel.MS_NOSUID | kernel.MS_NOEXEC, "ptmxmode=0666,mode=620"
+        )
     kernel.set_attributes(str(DEV), kernel.ATTR_RDONLY)
 
 

@@ -35,7 +35,9 @@ def _look(first: dict[Path, tuple[int, int]], tell: Callable[[str], None], ended
     while not ended.wait(LOOK_SECONDS):
         for path in [path for path, identity in first.items() if _identity(path) != identity]:
             del first[path]
-            tell(f"{path} was replaced: from now on the command can reach it; start the command again, or keep the file elsewhere")
+            tell(
+                f"{path} was replaced: from now on the command can reach it; start the command again, or keep the file elsewhere"
+            )
 
 
 def _identity(path: Path) -> tuple[int, int]:

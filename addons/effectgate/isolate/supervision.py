@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 SIGNALLED = 128  # as shells report it
-FORWARDED = frozenset(
-    {signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
-)
+FORWARDED = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2})
 WAITED = FORWARDED | {signal.SIGCHLD}
 # Python ignores these for itself, and an ignored signal stays ignored over exec.
 RESTORED = (signal.SIGPIPE, signal.SIGXFSZ)

@@ -107,7 +107,11 @@ def _show(directory: Path, files: dict[Path, int]) -> None:
 def _empty_run() -> None:
     """A /run without anybody's sockets, with what programs expect of it."""
     kernel.mount("tmpfs", RUN, "tmpfs", TMPFS, "mode=755")
-    for path, mode in ((Path(RUN, "lock"), 0o1777), (Path(RUN, "user"), 0o755), (Path(RUN, "user", str(os.getuid())), 0o700)):
+    for path, mode in (
+        (Path(RUN, "lock"), 0o1777),
+        (Path(RUN, "user"), 0o755),
+        (Path(RUN, "user", str(os.getuid())), 0o700),
+    ):
         path.mkdir(mode)
         path.chmod(mode)
 
