@@ -106,3 +106,12 @@ def test_the_terminal_is_the_commands(house: House) -> None:
 
 def _take_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def test_the_memory_of_the_proxy_is_closed_to_its_own_user(house: House) -> None:
+    """Also to one that `run` does not hold: keys lie in it."""
+    assert house.gate.process is not None
+    for name in ("environ", "mem", "maps"):
+        command = [*USERS["unprivileged"], "cat", f"/proc/{house.gate.process.pid}/{name}"]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        assert "Permission denied" in ran.stderr

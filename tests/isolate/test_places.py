@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -77,6 +78,12 @@ def test_what_cannot_be_held_is_refused(place: Path, case: str) -> None:
     assert next(iter(hidden)) in str(refused.value)
 
 
+@pytest.mark.parametrize("cwd", ["/run", "/proc/self", "/dev/shm", "/sys"])
+def test_where_everything_is_replaced_nothing_can_work(place: Path, cwd: str) -> None:
+    with pytest.raises(IsolationError, match="would work in"):
+        laid_out(place, {"state": "ours/var"}, cwd=cwd)
+
+
 def test_what_would_be_read_must_not_come_to_be(place: Path) -> None:
     with pytest.raises(IsolationError, match="could make"):
         laid_out(place, {"grants": "ours/grants.yaml"}, cwd="ours", absent={"packs": "ours/effects"})
@@ -89,6 +96,11 @@ def test_fields_of_mountinfo_are_unescaped() -> None:
 
 
 def test_sockets_with_a_path_are_found(tmp_path: Path) -> None:
-    head = "Num RefCount Protocol Flags Type St Inode Path\n"
-    rows = "0: 2 0 10000 1 1 7 @abstract\n0: 2 0 10000 1 1 8\n0: 2 0 10000 1 1 9 /gone\n"
-    assert list(listening_sockets(head + rows)) == []
+    place, row = tmp_path / "a b", "0000000000000000: 00000002 00000000 00010000 0001 01"
+    head = "Num       RefCount Protocol Flags    Type St Inode Path"
+    table = [head, f"{row} 40000 @abstract", f"{row} 40001", f"{row} 40002 /gone", f"{row}     7 {place}"]
+    assert list(listening_sockets("\n".join(table))) == []
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(str(place))
+        assert list(listening_sockets("\n".join(table))) == [place]
+        assert place in listening_sockets(Path("/proc/net/unix").read_text())

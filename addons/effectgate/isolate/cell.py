@@ -46,6 +46,7 @@ class Cell:
     def __init__(self, builder: int, control: socket.socket, door: socket.socket | None) -> None:
         self._builder = builder
         self._control = control
+        self._ended = False
         self.door = door
 
     def run(self, command: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -57,13 +58,14 @@ class Cell:
         self._control.sendall(json.dumps(order).encode())
         self._control.shutdown(socket.SHUT_WR)
         code = supervise(self._builder)
+        self._ended = True
         if told := self._control.recv(MESSAGE):
             raise _failure(json.loads(told))
         return code
 
     def close(self) -> None:
         """End whatever is left of it."""
-        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+        if not self._ended:  # else the number may be another's by now
             os.kill(self._builder, signal.SIGKILL)
             os.waitpid(self._builder, 0)
         self._control.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import sys
 from pathlib import Path
 
 # linux/mount.h
@@ -70,8 +71,9 @@ def die_with_parent(number: int) -> None:
 
 
 def hide_memory() -> None:
-    """No process of the same user may trace this one, read its memory or open its descriptors; it leaves no core."""
-    prctl(PR_SET_DUMPABLE, 0, name="PR_SET_DUMPABLE")
+    """No process of the same user may trace this one, read its memory or open its descriptors; it leaves no core. Linux only."""
+    if sys.platform == "linux":
+        prctl(PR_SET_DUMPABLE, 0, name="PR_SET_DUMPABLE")
 
 
 def drop_privileges() -> None:

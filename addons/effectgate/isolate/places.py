@@ -12,6 +12,9 @@ from pathlib import Path
 from effectgate.isolate.errors import IsolationError
 from effectgate.isolate.view import View, listening_sockets, unescaped
 
+# Directories of the root that a command sees other ones of.
+REPLACED = (("dev",), ("proc",), ("run",), ("sys",))
+
 
 @dataclass(frozen=True, slots=True)
 class Protected:
@@ -51,6 +54,10 @@ class Ground:
 def lay_out(protected: Protected, ground: Ground) -> View:
     """The view that protects all of it. Raises IsolationError where something could not be held."""
     hidden = {what: path for what, path in protected.hidden.items() if what not in protected.optional or path.exists()}
+    if ground.cwd.parts[1:2] in REPLACED:
+        raise IsolationError(
+            f"the command would work in {ground.cwd}, which it gets a new one of", "start it elsewhere"
+        )
     layout = _Layout(ground, _sealable(protected, hidden, ground))
     for what, path in hidden.items():
         layout.require(what, path)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,8 @@ from pathlib import Path
 from effectgate.isolate import kernel
 
 RUN = "/run"
+# address, references, protocol, flags, type, state, inode (padded), path
+SOCKET_LINE = re.compile(r"[0-9a-f]+:(?: [0-9A-F]+){5} +[0-9]+ (/.*)")
 TMPFS = kernel.MS_NOSUID | kernel.MS_NODEV
 LOCKED = kernel.ATTR_RDONLY | kernel.ATTR_NOSUID | kernel.ATTR_NODEV
 
@@ -118,7 +122,10 @@ def _empty_run() -> None:
 
 def listening_sockets(table: str) -> Iterable[Path]:
     """The sockets bound to paths that `table`, the text of /proc/net/unix, lists and that exist (proc_net(5))."""
-    for line in table.splitlines()[1:]:
-        path = Path(line.split(" ", 7)[-1] if line.count(" ") >= 7 else "")
-        if path.is_absolute() and path.is_socket():
-            yield path
+    for line in table.splitlines():
+        if found := SOCKET_LINE.match(line):
+            with contextlib.suppress(
+                OSError
+            ):  # gone, of another mount namespace, or out of our reach and so of the command's
+                if stat.S_ISSOCK(os.stat(found[1]).st_mode):
+                    yield Path(found[1])
