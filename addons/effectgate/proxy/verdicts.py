@@ -80,7 +80,7 @@ class Verdicts:
             flow.stance = Refused(await self._answer_locally(flow, stance.caller, content))
             return
         try:
-            facts = stance.facts.with_body(content)
+            facts = stance.facts.with_body(content, stance.limit)
         except EnvelopeError as error:
             flow.stance = await self._refuse(flow, stance.caller, Reason.ENVELOPE_INVALID, str(error))
             return
