@@ -23,7 +23,7 @@ from effectgate.policy.fault import PatternError
 from effectgate.policy.path import PathPattern
 from effectgate.policy.segment import Segment
 from fuzz import realm
-from fuzz.property import check, read
+from fuzz.facts import check, read
 from fuzz.raw import Raw
 from policy.build import NOW, ask
 
