@@ -57,7 +57,7 @@ class Watch:
     async def _recheck_forever(self) -> None:
         while True:
             await asyncio.sleep(self._seconds)
-            self._gate.sessions.recheck()
+            self._gate.look()
 
 
 def attach(

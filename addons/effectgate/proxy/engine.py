@@ -41,8 +41,8 @@ _BUSY = json.dumps(
     }
 ).encode()
 _BUSY_RESPONSE = (
-    b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
-    % (len(_BUSY), _BUSY)
+    b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nConnection: close\r\nRetry-After: 1\r\n"
+    b"Content-Length: %d\r\n\r\n%s" % (len(_BUSY), _BUSY)
 )
 
 
@@ -145,7 +145,7 @@ class ProxyEngine:
         return master
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._connections) >= self.settings.connections:
+        if not self.gate.patrol.make_room(len(self._connections)):
             self._observer.unreceipted("connections")
             writer.write(_BUSY_RESPONSE)
             writer.close()
@@ -161,7 +161,7 @@ class ProxyEngine:
     async def _recheck_forever(self) -> None:
         while True:
             await asyncio.sleep(self.settings.recheck_seconds)
-            self.recheck()
+            self.gate.look()
 
     def _disconnect(self, client: Client) -> None:
         if (handler := self._connections.get(client.id)) is not None:
