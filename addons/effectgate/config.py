@@ -21,6 +21,7 @@ from effectgate.setting_values import (
     Listen,
     Name,
     Network,
+    PathText,
     Port,
     Seconds,
     SiteAddress,
@@ -30,6 +31,7 @@ from effectgate.setting_values import (
     parse_address,
 )
 from effectgate.strict_yaml import read_yaml
+from effectgate.text_file import read_text
 
 FILE_NAME = "effectgate.yaml"
 ENVIRONMENT = "EFFECTGATE_CONFIG"
@@ -65,7 +67,7 @@ class NetworkRules(Table):
     ports: list[Port] = Field([80, 443])
     allow_private: list[Network] = Field([])
     resolve: dict[HostPort, StaticAnswer] = Field({})
-    upstream_ca: str | None = None
+    upstream_ca: PathText | None = None
 
 
 class Limits(Table):
@@ -98,10 +100,10 @@ class Written(Table):
     listen: Listen = "127.0.0.1:8080"
     api: Api = Api()
     metrics: Listen = "127.0.0.1:9464"
-    packs: Annotated[list[str], AfterValidator(_not_empty)] = Field(["effects"])
-    grants: str = "grants.yaml"
-    state: str = "var"
-    certs: str = "certs"
+    packs: Annotated[list[PathText], AfterValidator(_not_empty)] = Field(["effects"])
+    grants: PathText = "grants.yaml"
+    state: PathText = "var"
+    certs: PathText = "certs"
     store: Store = "sqlite"
     sites: dict[Name, list[SiteAddress]] = Field({})
     receipts: Receipts = Receipts()
@@ -207,7 +209,7 @@ def find_file(option: Path | None) -> Path | None:
         return option
     if named := os.environ.get(ENVIRONMENT):
         return Path(named)
-    return next((file for file in (Path(FILE_NAME), PROJECT / FILE_NAME) if file.is_file()), None)
+    return next((file for file in (Path(FILE_NAME), PROJECT / FILE_NAME) if os.path.lexists(file)), None)
 
 
 def load_settings(option: Path | None = None) -> Settings:
@@ -216,7 +218,7 @@ def load_settings(option: Path | None = None) -> Settings:
     if file is None:
         return Settings(Written(), None, PROJECT if SHIPPED_PACKS.is_dir() else Path.cwd(), NOTHING)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise FaultsError([Fault(str(file), 0, "", f"cannot be read ({reason})", "name a readable file")]) from error
@@ -229,7 +231,7 @@ def settings_in_spite(option: Path | None = None) -> Settings:
     if file is None:
         return load_settings(None)
     try:
-        document = read_yaml(file.read_text(encoding="utf-8"), str(file))
+        document = read_yaml(read_text(file), str(file))
     except (FaultsError, ValueError, OSError):
         document = NOTHING
     sound = {key: value_at(document, (key,)) for key in PLACES if _sound(document, key)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address, ip_network
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator
@@ -89,6 +90,16 @@ def _effect_id(text: str) -> str:
     return text
 
 
+def _path_text(text: str) -> str:
+    if not text or not text.isprintable():
+        raise PatternError(f"{text!r} is not a path", "write a path of printable characters, such as var")
+    try:
+        Path(text).expanduser()
+    except RuntimeError:
+        raise PatternError(f"{text!r} names a home directory that is not there", "write the path out") from None
+    return text
+
+
 def _store(text: str) -> str:
     if text.startswith(("postgresql://", "postgres://")):
         raise PatternError("the PostgreSQL store is not in this version", 'write "sqlite" for now')
@@ -120,6 +131,7 @@ HostPort = Annotated[str, AfterValidator(_host_port)]
 SiteAddress = Annotated[str, AfterValidator(_site_address)]
 StaticAnswer = Annotated[str, AfterValidator(_static_answer)]
 Network = Annotated[str, AfterValidator(_network)]
+PathText = Annotated[str, AfterValidator(_path_text)]
 Store = Annotated[str, AfterValidator(_store)]
 Workers = Annotated[int, AfterValidator(_one_worker)]
 Port = Annotated[int, AfterValidator(_port)]

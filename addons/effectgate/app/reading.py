@@ -20,6 +20,7 @@ from effectgate.policy.grant import Grant
 from effectgate.policy.lattice import Ceiling
 from effectgate.policy.site import Sites
 from effectgate.strict_yaml import read_yaml
+from effectgate.text_file import read_text
 
 if TYPE_CHECKING:
     from effectgate.packs_io import Library
@@ -120,7 +121,7 @@ def read_grants(settings: Settings, policy: Policy, now: datetime) -> Grants:
 def _text(settings: Settings) -> str:
     file = settings.grants
     try:
-        return file.read_text(encoding="utf-8")
+        return read_text(file)
     except FileNotFoundError:
         fix = "write one (docs/grants.md), or let ./run_proxy.sh make a demo one"
         raise FaultsError([Fault(str(file), 0, "", "there is no grants file", fix)]) from None

@@ -96,12 +96,9 @@ def _entries(paths: PathNode, facts: RequestFacts) -> list[Entry]:
 
 
 def recognisers(effect: Effect) -> tuple[Shape, ...]:
-    """The shapes that are tried: those written, or the vouches that an effect with hosts alone makes.
-
-    A shape with `json` or `graphql` is accepted and matches nothing until those discriminators are read.
-    """
+    """The shapes that are tried: those written, or the vouches that an effect with hosts alone makes."""
     if effect.shapes or not effect.hosts:
-        return tuple(shape for shape in effect.shapes if not shape.json and shape.graphql is None)
+        return effect.shapes
     return tuple(_vouch(effect.risk, host) for host in effect.hosts if not host.startswith("@"))
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 
-from effectgate.policy.effect import Patterns, Shape
-from effectgate.policy.facts import RequestFacts
+from effectgate.policy.effect import GraphQL, Patterns, Shape
+from effectgate.policy.facts import Part, RequestFacts
 from effectgate.policy.field import EMPTY, FORM, MULTIPART, Table
+from effectgate.policy.graphql_document import holds_graphql
+from effectgate.policy.json_body import is_json, strings_at
 from effectgate.policy.value import ValuePattern
 
 
@@ -36,7 +38,37 @@ def evaluate(shape: Shape, facts: RequestFacts, fold: bool) -> tuple[Truth, Boun
                 return Truth.FALSE, NOTHING
             together = min(together, truth)
             bound.update(taken)
-    return together, bound
+    return (
+        (together, bound) if facts.part is None else _with_part(shape, facts.part, fold or shape.fold, together, bound)
+    )
+
+
+def _with_part(shape: Shape, part: Part, fold: bool, together: Truth, bound: dict[str, str]) -> tuple[Truth, Bound]:
+    """What the discriminators that read documents add."""
+    for pointer, wanted in shape.json.items():
+        truth, taken = _at_pointer(part, pointer, wanted, fold)
+        together = min(together, truth)
+        bound.update(taken)
+    if shape.graphql is not None:
+        together = min(together, _root_field(shape.graphql, part, fold))
+    return (together, bound) if together is not Truth.FALSE else (together, NOTHING)
+
+
+def _at_pointer(part: Part, pointer: str, wanted: tuple[ValuePattern, ...], fold: bool) -> tuple[Truth, Bound]:
+    if not part.json:
+        return Truth.FALSE, NOTHING
+    values = None if part.document is None else strings_at(part.document, pointer, fold)
+    if values is None or len(values) > 1:
+        return Truth.UNREADABLE, NOTHING
+    return _first(wanted, next(iter(values)), fold) if values else (Truth.FALSE, NOTHING)
+
+
+def _root_field(wanted: GraphQL, part: Part, fold: bool) -> Truth:
+    if not part.graphql:
+        return Truth.FALSE
+    if part.field is None:
+        return Truth.UNREADABLE
+    return Truth.TRUE if wanted.names(part.field.operation, part.field.name, fold) else Truth.FALSE
 
 
 def _carriers(shape: Shape, facts: RequestFacts) -> Iterator[tuple[Patterns, Table | None, Table | None]]:
@@ -60,7 +92,10 @@ def _value(
         return Truth.FALSE, NOTHING
     if other is None or len(values | other.values(name, fold)) > 1:
         return Truth.UNREADABLE, NOTHING
-    value = next(iter(values))
+    return _first(wanted, next(iter(values)), fold)
+
+
+def _first(wanted: tuple[ValuePattern, ...], value: str, fold: bool) -> tuple[Truth, Bound]:
     for pattern in wanted:
         if (bound := pattern.match(value, fold)) is not None:
             return Truth.TRUE, bound
@@ -85,4 +120,7 @@ def _query_within(shape: Shape, facts: RequestFacts) -> bool:
 
 def inspect_bytes(shape: Shape, facts: RequestFacts) -> int:
     """How much of the body this shape needs held to be decided, in bytes. Any form is held: `_method` may be in it."""
-    return shape.inspect if facts.body.present and facts.media_type == FORM else 0
+    if not facts.body.present:
+        return 0
+    reads = facts.media_type == FORM or (shape.json and is_json(facts.media_type))
+    return shape.inspect if reads or (shape.graphql is not None and holds_graphql(facts.media_type)) else 0

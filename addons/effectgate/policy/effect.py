@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from effectgate.policy.facts import INSPECT_DEFAULT
 from effectgate.policy.host import HostPattern
 from effectgate.policy.path import PathPattern
 from effectgate.policy.value import ValuePattern
 from effectgate.policy.vocabulary import Level, Risk
-
-# What one shape may ask to hold of a body, in bytes, unless it sets `inspect`.
-INSPECT_DEFAULT = 64 * 1024
 
 Patterns = Mapping[str, tuple[ValuePattern, ...]]
 NO_PATTERNS: Patterns = {}
@@ -19,10 +17,16 @@ NO_PATTERNS: Patterns = {}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphQL:
-    """The `graphql` discriminator: one operation kind and the root fields it may select (accepted now, matched by the catalogue issue)."""
+    """The `graphql` discriminator: one kind of operation, and patterns of the root fields it may select (none: any)."""
 
     operation: str
-    fields: tuple[str, ...] = ()
+    fields: tuple[ValuePattern, ...] = ()
+
+    def names(self, operation: str, name: str, fold: bool) -> bool:
+        """Whether it matches this root field; `fold` for a server that knows no letter case."""
+        return operation == self.operation and (
+            not self.fields or any(pattern.match(name, fold) is not None for pattern in self.fields)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

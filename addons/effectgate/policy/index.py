@@ -20,7 +20,8 @@ ANY_METHOD = ""
 class Entry:
     """One shape of one effect. `rank` orders by specificity, most specific first, then least risk, then id.
 
-    `discriminating`: it has discriminators; `conditional`: it has conditions on the header or the query.
+    `discriminating`: it has discriminators; `reads_documents`: json or graphql among them; `conditional`: it has conditions on the
+    header or the query.
     """
 
     effect: Effect
@@ -28,6 +29,7 @@ class Entry:
     specificity: tuple[object, ...]
     rank: tuple[object, ...]
     discriminating: bool
+    reads_documents: bool
     conditional: bool
 
 
@@ -35,11 +37,15 @@ def entry_of(effect: Effect, shape: Shape) -> Entry:
     """The entry with its rank (design.md section 2, rule 3)."""
     carriers = (shape.query, shape.headers, shape.form, shape.json)
     exact = sum("*" not in p.text for patterns in carriers for wanted in patterns.values() for p in wanted)
+    if shape.graphql is not None:
+        exact += 1 + any(not pattern.wild for pattern in shape.graphql.fields)
     path = () if shape.vouch else shape.path.rank()[:-1]
     specificity = ((*path, ABSENT), shape.host.rank(), -exact)
-    discriminating = bool(shape.query or shape.headers or shape.form)
+    documents = bool(shape.json) or shape.graphql is not None
+    discriminating = documents or bool(shape.query or shape.headers or shape.form)
     conditional = bool(shape.absent) or shape.query_only is not None
-    return Entry(effect, shape, specificity, (*specificity, effect.risk, effect.id), discriminating, conditional)
+    rank = (*specificity, effect.risk, effect.id)
+    return Entry(effect, shape, specificity, rank, discriminating, documents, conditional)
 
 
 @dataclass(slots=True, eq=False)

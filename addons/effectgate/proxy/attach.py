@@ -6,7 +6,6 @@ Everything is put on the master itself, not under the script, so that a broken e
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable, Mapping
 
 from mitmproxy.connection import Client, Server
@@ -20,6 +19,7 @@ from effectgate.proxy.faults import Faults
 from effectgate.proxy.gate import Gate
 from effectgate.proxy.loop import AddressGuard, GuardedLoop, Resolve
 from effectgate.proxy.observer import Silent
+from effectgate.proxy.resolver import HostResolver
 from effectgate.proxy.session import Authenticate
 from effectgate.proxy.settings import Endpoint, ProxySettings
 from effectgate.proxy.verdicts import Local
@@ -68,13 +68,13 @@ def attach(
     local: Local,
     *,
     ports: Callable[[], frozenset[int]] | None = None,
-    resolve: Resolve = socket.getaddrinfo,
+    resolve: Resolve | None = None,
 ) -> None:
     """Gate this master; a second call does nothing. Must run in its loop. Raises AttachError."""
     if master.addons.get(Watch.name) is not None:
         return
     gate = Gate(settings, boundary, authenticate, local, ports or (lambda: settings.ports), Silent())
-    _guard_loop(settings, _listener(master), resolve)
+    _guard_loop(settings, _listener(master), resolve or HostResolver(settings.resolve_seconds))
     proxyserver = master.addons.get("proxyserver")
     gate.sessions.disconnect = lambda client: _close(proxyserver.connections, client, client)
     gate.upstream.hang_up = lambda client, server: _close(proxyserver.connections, client, server)

@@ -27,6 +27,7 @@ from effectgate.proxy.faults import Faults
 from effectgate.proxy.gate import Gate
 from effectgate.proxy.loop import AddressGuard, GuardedLoop, Resolve
 from effectgate.proxy.observer import Observer, Silent
+from effectgate.proxy.resolver import HostResolver
 from effectgate.proxy.session import Authenticate
 from effectgate.proxy.settings import Endpoint, ProxySettings
 from effectgate.proxy.tls import Tls, trust_bundle
@@ -60,11 +61,11 @@ class ProxyEngine:
     def __init__(
         self, settings: ProxySettings, boundary: Boundary, authenticate: Authenticate, local: Local, *,
         ports: Callable[[], frozenset[int]] | None = None, observer: Observer | None = None,
-        resolve: Resolve = socket.getaddrinfo,
+        resolve: Resolve | None = None,
     ) -> None:  # fmt: skip
         self.settings = settings
         self._canary = Canary(authenticate)
-        self._resolve = resolve
+        self._resolve = resolve or HostResolver(settings.resolve_seconds)
         self._observer = observer or Silent()
         self.gate = Gate(
             settings, boundary, self._canary.authenticate, local, ports or (lambda: settings.ports), self._observer

@@ -118,7 +118,7 @@ class Verdicts:
         if stance.facts is None:
             return Refused(await self._answer_locally(flow, stance.caller, content))
         try:
-            facts = stance.facts.with_body(content)
+            facts = stance.facts.with_body(content, stance.limit)
         except EnvelopeError as error:
             return await self._refuse(flow, stance.caller, Reason.ENVELOPE_INVALID, str(error))
         return await self._submit(flow, stance.caller, facts)
