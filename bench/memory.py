@@ -14,11 +14,12 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
 
-from live.gate import serving  # noqa: E402
 from load.client import HANDSHAKE, HOST, Http2Line, Way  # noqa: E402
 from load.frames import frame, read_frame  # noqa: E402
 from load.gate import AGENT, Taken, load_gate  # noqa: E402
 from load.origin import listen  # noqa: E402
+
+from live.gate import serving  # noqa: E402
 from origin.certificates import Authority  # noqa: E402
 
 ALLOWED_MIB = 50

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mitmproxy.connection import Client
+
 from effectgate.proxy.observer import Observer
 from effectgate.proxy.occupancy import now
 from effectgate.proxy.session import Session, Sessions
@@ -34,6 +36,15 @@ class Patrol:
             self._close(eldest, "crowd")
             return True
         return not full
+
+    def give_up(self, client: Client, kind: str) -> None:
+        """End a connection whose client does not go on; what it left unfinished says so."""
+        session = self._sessions.find(client)
+        if session is None or session.ended:
+            return
+        for ticket in session.tickets if kind == "reader" else ():
+            ticket.error = ticket.error or kind
+        self._close(session, kind)
 
     def _overdue(self, session: Session, moment: float) -> str:
         if not session.principals:

@@ -44,8 +44,12 @@ class Upstream:
         client = data.context.client
         data.conn.alpn_offers = (b"h2", b"http/1.1") if client.alpn == b"h2" else (b"http/1.1",)
 
+    def late(self, client: Client, server: Server) -> None:
+        """Hang up on an origin that takes too long; what is in flight to it fails with `timeout`."""
+        if (session := self._sessions.find(client)) is not None:
+            session.late.add(server.address)
+            self.hang_up(client, server)
+
     def _must_have_agreed(self, data: ServerConnectionHookData) -> None:
-        session = self._sessions.find(data.client)
-        if session is not None and data.server.connected and not data.server.tls_established:
-            session.late.add(data.server.address)
-            self.hang_up(data.client, data.server)
+        if data.server.connected and not data.server.tls_established:
+            self.late(data.client, data.server)

@@ -97,7 +97,7 @@ class Verdicts:
         """Answer a head that is no request; with a receipt if the connection has a principal."""
         session = self._sessions.of(data.client)
         caller = self._sessions.identify(data.client, session.credential)
-        code = Reason.TEMPORAL_THROTTLE if data.status == 431 else Reason.ENVELOPE_INVALID
+        code = Reason.TEMPORAL_THROTTLE if data.status in (408, 431) else Reason.ENVELOPE_INVALID
         if caller is None:
             self._completion.observer.unreceipted("malformed")
             data.response = reply.plain_refusal(data.status, code, data.reason)
