@@ -10,6 +10,7 @@ from typing import Any
 from mitmproxy import http
 
 from effectgate.boundary import Answer, Caller, Outcome
+from effectgate.proxy.occupancy import Place
 from effectgate.proxy.route import Route
 
 
@@ -60,6 +61,7 @@ class Ticket:
     answer: Answer
     destination: Destination
     websocket: bool = False
+    place: Place | None = None
     sent: Meter = field(default_factory=Meter)
     received: Meter = field(default_factory=Meter)
     started: float = field(default_factory=time.monotonic)

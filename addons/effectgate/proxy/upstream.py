@@ -61,8 +61,12 @@ class Upstream:
                 if ticket.moved < long_ago and ticket.status != 101:
                     self.tell(session.client, GiveUp(ticket, ticket.moved))
 
+    def late(self, client: Client, server: Server) -> None:
+        """Hang up on an origin that takes too long; what is in flight to it fails with `timeout`."""
+        if (session := self._sessions.find(client)) is not None:
+            session.late.add(server.address)
+            self.hang_up(client, server)
+
     def _must_have_agreed(self, data: ServerConnectionHookData) -> None:
-        session = self._sessions.find(data.client)
-        if session is not None and data.server.connected and not data.server.tls_established:
-            session.late.add(data.server.address)
-            self.hang_up(data.client, data.server)
+        if data.server.connected and not data.server.tls_established:
+            self.late(data.client, data.server)
