@@ -13,6 +13,7 @@ import json
 import os
 import socket
 import sys
+import termios
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -105,6 +106,11 @@ def umount(path: str) -> None:
     _call(LIBC.umount2, os.fsencode(path), MNT_DETACH)
 
 
+def umount_here(path: str) -> None:
+    """In the namespace as it is."""
+    _call(LIBC.umount2, os.fsencode(path), MNT_DETACH)
+
+
 def bind_above(path: str) -> None:
     """A bind mount of the directory above, without what is mounted in it."""
     _own_namespaces()
@@ -164,9 +170,11 @@ def join(path: str) -> None:
 
 
 def type_into_terminal() -> None:
-    """TIOCSTI on a terminal that is ours: the filter refuses it before the terminal is asked."""
+    """TIOCSTI on our controlling terminal; kernels that have switched it off would say EIO."""
     master, slave = os.openpty()
     try:
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
         fcntl.ioctl(slave, 0x5412, b"x")
     finally:
         os.close(master)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.timeout(180)
 REFUSED = {"EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV", "EINVAL", "ENOTDIR", "EISDIR", "ENOTEMPTY", "ENOENT"}
 WAYS = (
     "read", "write", "replace", "remove", "move", "hard_link", "soft_link", "by_descriptor", "chmod",
-    "umount", "bind_above", "bind_tree", "overlay", "remount",
+    "umount", "umount_here", "bind_above", "bind_tree", "overlay", "remount",
 )  # fmt: skip
 # What may come of it without harm: a cover that stays read-only; a cover that was opened with the capabilities of a namespace of its own.
 HARMLESS = {("remount", "done"), ("bind_tree", "empty")}
