@@ -50,12 +50,16 @@ class Service:
         self._api = HttpApi(parse_address(settings.written.api.http), lambda: self._missing)
         self._hangup = asyncio.Event()
         self._stop = asyncio.Event()
+        self._hurry = asyncio.Event()
 
     async def run(self, ready: Ready) -> None:
-        """Serve until SIGTERM or SIGINT; `ready` is called once, when the canary has been refused."""
+        """Serve until SIGTERM or SIGINT; a second one ends the waiting for what is in flight.
+
+        `ready` is called once, when the canary has been refused.
+        """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop.set)
+            loop.add_signal_handler(number, self._told_to_stop)
         loop.add_signal_handler(signal.SIGHUP, self._hangup.set)
         async with self._listening():
             following = self._installation.follow(self._engine.recheck)
@@ -65,6 +69,11 @@ class Service:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _told_to_stop(self) -> None:
+        if self._stop.is_set():
+            self._hurry.set()
+        self._stop.set()
 
     def warn(self) -> None:
         """Tell what an agent's user could write: whoever can edit a grant has none."""
@@ -81,7 +90,7 @@ class Service:
                 await self._engine.start()
                 yield
                 log.info("draining", seconds=DRAIN_SECONDS)
-                await self._engine.drain(DRAIN_SECONDS)
+                await self._engine.drain(DRAIN_SECONDS, self._hurry.is_set)
         finally:
             await self._installation.close()
             metrics.shutdown()
