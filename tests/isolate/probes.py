@@ -11,6 +11,7 @@ import errno
 import fcntl
 import json
 import os
+import signal
 import socket
 import sys
 import termios
@@ -174,6 +175,7 @@ def type_into_terminal() -> None:
     master, slave = os.openpty()
     try:
         os.setsid()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what its leader is sent when the terminal closes
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
         fcntl.ioctl(slave, 0x5412, b"x")
     finally:
