@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isolate.cells import AGENT, USERS, House
+from isolate.cells import AGENT, House
 from live.gate import environment
 
 pytestmark = pytest.mark.timeout(180)
@@ -50,7 +50,9 @@ def digest(directory: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in files if not path.name.startswith(("ca-bundle", "serve.log"))}
 
 
-@pytest.fixture(scope="module", params=[(user, option) for user in USERS for option in ("--isolate", "")], ids="".join)
+@pytest.fixture(
+    scope="module", params=[("root", "--isolate"), ("unprivileged", "--isolate"), ("unprivileged", "")], ids="".join
+)
 def attempts(request: pytest.FixtureRequest, house: House) -> Attempts:
     user, option = request.param
     task = {f"{way} {name}": [way, str(path)] for way in WAYS for name, path in secrets(house).items()}
