@@ -135,6 +135,9 @@ class Traffic:
         self._unreceipted = Counter(
             "effectgate_unreceipted", "Refusals that leave no receipt of their own.", ["kind"], registry=registry
         )
+        self._closed = Counter(
+            "effectgate_closed_connections", "Connections ended by a limit.", ["kind"], registry=registry
+        )
         self._open = Gauge("effectgate_open_connections", "Client connections.", registry=registry)
         for direction in ("sent", "received"):
             self._bytes.labels(direction)
@@ -146,6 +149,10 @@ class Traffic:
     def unreceipted(self, kind: str) -> None:
         """A refusal without a receipt: no credential, a head that is no request, too many connections."""
         self._unreceipted.labels(kind).inc()
+
+    def closed(self, kind: str) -> None:
+        """A connection that a limit ended."""
+        self._closed.labels(kind).inc()
 
     def upstream_error(self, kind: str) -> None:
         """An allowed request got nowhere."""

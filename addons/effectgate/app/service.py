@@ -15,7 +15,9 @@ import structlog
 from effectgate.app.http_api import HttpApi
 from effectgate.app.installation import Installation, settle
 from effectgate.app.proxy_settings import proxy_settings
-from effectgate.config import Settings
+from effectgate.config import Settings, deciding
+from effectgate.exposure import exposures
+from effectgate.isolate.kernel import hide_memory
 from effectgate.proxy.engine import ProxyEngine
 from effectgate.proxy.loop import GuardedLoop
 from effectgate.setting_values import parse_address
@@ -73,6 +75,13 @@ class Service:
             self._hurry.set()
         self._stop.set()
 
+    def warn(self) -> None:
+        """Tell what an agent's user could write: whoever can edit a grant has none."""
+        for exposure in exposures(deciding(self._settings)):
+            log.warning(
+                "others can change what decides", path=str(exposure.path), reason=exposure.reason, fix=exposure.fix
+            )
+
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[None]:
         metrics = self._installation.metrics.serve(parse_address(self._settings.written.metrics))
@@ -108,9 +117,12 @@ def serve(option: Path | None, ready: Ready) -> None:
     """Serve until a signal ends it. Raises FaultsError, StoreError, TrustError, EngineError, CertificateError, OSError."""
     if os.geteuid() == 0:
         log.warning("running as root, which is never needed")
+    hide_memory()
 
     async def main() -> None:
-        await Service(option).run(ready)
+        service = Service(option)
+        service.warn()
+        await service.run(ready)
 
     with asyncio.Runner(loop_factory=GuardedLoop) as runner, contextlib.suppress(KeyboardInterrupt):
         runner.run(main())

@@ -58,7 +58,7 @@ class Watch:
     async def _recheck_forever(self) -> None:
         while True:
             await asyncio.sleep(self._seconds)
-            self._gate.recheck()
+            self._gate.look()
 
 
 def attach(

@@ -57,6 +57,7 @@ class Completion:
         """The flow ended early, on either side."""
         ticket, failure = flow.ticket, flow.failure
         if ticket is None:
+            self._sessions.leave(flow.client_conn, flow.place)
             return
         if failure is not None and failure.kind == "closed" and self._was_late(flow):
             failure = flow.failure = Failure("timeout")

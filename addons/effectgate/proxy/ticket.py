@@ -10,6 +10,8 @@ from typing import Any
 from mitmproxy import http
 
 from effectgate.boundary import Answer, Caller, Outcome
+from effectgate.proxy.occupancy import Place
+from effectgate.proxy.route import Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,14 @@ class Ticket:
     answer: Answer
     destination: Destination
     websocket: bool = False
+    place: Place | None = None
     sent: Meter = field(default_factory=Meter)
     received: Meter = field(default_factory=Meter)
     started: float = field(default_factory=time.monotonic)
     status: int = 0
     asked_again: bool = False  # the origin had closed a kept connection before it answered
     error: str = ""
+    route: Route | None = None  # of the connection that carries it, or that could not be made for it
     closed: bool = False
 
     @property
@@ -101,6 +105,8 @@ class Ticket:
             duration_ms=int((time.monotonic() - self.started) * 1000),
             aborted=aborted,
             error=self.error,
+            address=self.route.address if self.route else "",
+            exempt=self.route.exempt if self.route else "",
             request_sha256=self.sent.sha256,
             response_sha256=self.received.sha256,
             asked_again=self.asked_again,

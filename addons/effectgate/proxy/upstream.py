@@ -10,6 +10,7 @@ from mitmproxy.connection import Client, Server
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.tls import TlsData
 
+from effectgate.proxy import route
 from effectgate.proxy.patience import GiveUp
 from effectgate.proxy.session import Sessions
 
@@ -32,10 +33,14 @@ class Upstream:
         if self._sessions.closed or server.transport_protocol != "tcp" or server.via is not None:
             server.error = "the gate lets nothing of this kind through"
             return
-        if not self._sessions.of(data.client).may_dial(server):
+        waiting = self._sessions.of(data.client).leave_for(server)
+        if not waiting:
             server.error = "no request has leave for this connection"
             return
         assert server.address is not None
+        begun = route.begin(server)
+        for ticket in waiting:
+            ticket.route = ticket.route or begun
         server.sni = server.address[0]
 
     def server_connected(self, data: ServerConnectionHookData) -> None:
@@ -56,8 +61,12 @@ class Upstream:
                 if ticket.moved < long_ago and ticket.status != 101:
                     self.tell(session.client, GiveUp(ticket, ticket.moved))
 
+    def late(self, client: Client, server: Server) -> None:
+        """Hang up on an origin that takes too long; what is in flight to it fails with `timeout`."""
+        if (session := self._sessions.find(client)) is not None:
+            session.late.add(server.address)
+            self.hang_up(client, server)
+
     def _must_have_agreed(self, data: ServerConnectionHookData) -> None:
-        session = self._sessions.find(data.client)
-        if session is not None and data.server.connected and not data.server.tls_established:
-            session.late.add(data.server.address)
-            self.hang_up(data.client, data.server)
+        if data.server.connected and not data.server.tls_established:
+            self.late(data.client, data.server)
