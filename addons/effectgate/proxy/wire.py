@@ -16,6 +16,8 @@ from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.layers.http._http1 import Http1Server, make_body_reader
 
+from effectgate.proxy.chunks import ChunkError, StrictChunkedReader, check_chunks
+from effectgate.proxy.credential import credential_of
 from effectgate.proxy.malformed import HEADER_BYTES, EffectgateMalformedHook, Malformed
 from effectgate.proxy.wire_http2 import StrictHttp2Server
 
@@ -33,12 +35,23 @@ _WHAT = {
 }
 
 
-class HeadError(ValueError):
-    """The peer sent a head that is refused with `status`; the message is a sentence for it."""
+# RFC 9112 section 3 lets a lenient recipient take any run of white space here; two of them then differ about the target.
+_REQUEST_LINE = re.compile(rb"[^\x00-\x20\x7f]+ [^\x00-\x20\x7f]+ HTTP/[0-9]\.[0-9]")
 
-    def __init__(self, status: int, reason: str) -> None:
+
+_NAME = b"proxy-authorization"
+
+
+class HeadError(ValueError):
+    """The peer sent a head that is refused with `status`; the message is a sentence for it.
+
+    `credential` is the Proxy-Authorization value of a head that could at least be cut into lines, else empty.
+    """
+
+    def __init__(self, status: int, reason: str, credential: str = "") -> None:
         super().__init__(reason)
         self.status = status
+        self.credential = credential
 
 
 class StrictHttp1Server(Http1Server):
@@ -53,21 +66,32 @@ class StrictHttp1Server(Http1Server):
         except HeadError as error:
             return (yield from self._refuse(error))
         if request is not None:
-            self.request = request
-            size = http1.expected_http_body_size(request)
-            yield ReceiveHttp(RequestHeaders(self.stream_id, request, size == 0))
-            self.body_reader = make_body_reader(size)
-            self.state = self.read_body
-            yield from self.state(event)
+            yield from self._begin(request, event)
         return None
 
+    def _begin(self, request: http.Request, event: events.Event) -> layer.CommandGenerator[None]:
+        size = http1.expected_http_body_size(request)
+        if size is None:
+            try:
+                check_chunks(bytes(self.buf))  # what is wrong already must not wait until the head has been decided on
+            except ChunkError as error:
+                return (yield from self._refuse(HeadError(400, str(error), credential_of(request)), request))
+        self.request = request
+        yield ReceiveHttp(RequestHeaders(self.stream_id, request, size == 0))
+        self.body_reader = StrictChunkedReader() if size is None else make_body_reader(size)  # type: ignore[assignment]
+        self.state = self.read_body
+        yield from self.state(event)
+
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """As in the base class, without its crash on trailers: RFC 9110 section 6.5.1 lets a recipient drop them."""
+        """As in the base class; a bad chunk is answered, where no response has begun, and ends the connection."""
         try:
             yield from super().read_body(event)
-        except NotImplementedError:
-            yield ReceiveHttp(self.ReceiveEndOfMessage(self.stream_id))
-            yield from self.mark_done(request=True)
+        except ChunkError as error:
+            begun = self.response is not None
+            yield from self._end() if begun else self._refuse(HeadError(400, str(error)), self.request)
+            yield ReceiveHttp(
+                self.ReceiveProtocolError(self.stream_id, str(error), code=self.ReceiveProtocolError.code)
+            )
 
     def _next_request(self) -> http.Request | None:
         data = bytes(self.buf)
@@ -77,13 +101,18 @@ class StrictHttp1Server(Http1Server):
         lines = self.buf.maybe_extract_lines()
         return parse_head([bytes(line) for line in lines]) if lines else None
 
-    def _refuse(self, error: HeadError) -> layer.CommandGenerator[None]:
-        malformed = Malformed(self.context.client, error.status, str(error))
+    def _refuse(self, error: HeadError, request: http.Request | None = None) -> layer.CommandGenerator[None]:
+        malformed = Malformed(self.context.client, error.status, str(error), error.credential, request)
         self.state = self.done
         yield EffectgateMalformedHook(malformed)
         if malformed.response is not None:
+            self.response = malformed.response
             malformed.response.headers["connection"] = "close"
             yield commands.SendData(self.conn, http1.assemble_response(malformed.response))
+        yield from self._end()
+
+    def _end(self) -> layer.CommandGenerator[None]:
+        self.state = self.done
         yield commands.CloseConnection(self.conn)
 
 
@@ -99,14 +128,22 @@ def check_head(data: bytes) -> None:
 
 def parse_head(lines: list[bytes]) -> http.Request:
     """The request of a complete head; raises HeadError."""
+    if not _REQUEST_LINE.fullmatch(lines[0]):
+        fault = "The request line is not a method, a target and a version with one space between each."
+        raise HeadError(400, fault, _credential(lines))
     try:
         request = http1.read_request_head(lines)
         http1.expected_http_body_size(request)
     except ValueError:
-        raise HeadError(400, "The request head is not valid HTTP/1.1.") from None
+        raise HeadError(400, "The request head is not valid HTTP/1.1.", _credential(lines)) from None
     if request.data.http_version not in (b"HTTP/1.1", b"HTTP/1.0"):
-        raise HeadError(400, "The HTTP version is neither 1.1 nor 1.0.")
+        raise HeadError(400, "The HTTP version is neither 1.1 nor 1.0.", _credential(lines))
     return request
+
+
+def _credential(lines: list[bytes]) -> str:
+    named = [value.strip() for name, _, value in (line.partition(b":") for line in lines[1:]) if name.lower() == _NAME]
+    return named[0].decode("latin-1") if len(named) == 1 else ""
 
 
 class GatedHttpLayer(HttpLayer):
