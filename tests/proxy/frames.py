@@ -78,8 +78,8 @@ class FrameWire:
     def __init__(self, wire: Wire, preface: bytes = PREFACE + frame(SETTINGS)) -> None:
         self.wire = wire
         self.heard = Heard()
-        self._buffer = b""
-        self._decoder = hpack.Decoder()
+        self._buffer = self._block = b""
+        self._decoder = hpack.Decoder(max_header_list_size=1 << 20)
         self.send(preface)
 
     def send(self, *frames: bytes) -> None:
@@ -119,8 +119,13 @@ class FrameWire:
     def _hear(self, kind: int, flags: int, stream: int, payload: bytes) -> None:
         self.heard.kinds.append(kind)
         match kind:
-            case 1:
-                self.heard.heads[stream] = dict(self._decoder.decode(payload))
+            case 1 | 9:
+                self._block += payload
+                if flags & END_HEADERS:
+                    fields, self._block = self._decoder.decode(self._block, raw=True), b""
+                    self.heard.heads[stream] = {
+                        name.decode("latin-1"): value.decode("latin-1") for name, value in fields
+                    }
             case 0:
                 self.heard.bodies[stream] = self.heard.bodies.get(stream, b"") + payload
             case 3:

@@ -18,44 +18,31 @@ from mitmproxy.proxy.layers.http._http1 import Http1Server, make_body_reader
 
 from effectgate.proxy.chunks import ChunkError, StrictChunkedReader, check_chunks
 from effectgate.proxy.credential import credential_of
-from effectgate.proxy.malformed import HEADER_BYTES, EffectgateMalformedHook, Malformed
+from effectgate.proxy.head_http1 import HeadError, check_head, parse_head
+from effectgate.proxy.malformed import EffectgateMalformedHook, Malformed
+from effectgate.proxy.patience import GiveUp, PatientStream
+from effectgate.proxy.watch import Watch
 from effectgate.proxy.wire_http2 import StrictHttp2Server
 
 _BLANK = re.compile(rb"(?:\r\n)+")
-# RFC 9112 section 2.2 and RFC 9110 section 5.5: a bare CR, a bare LF, NUL and other controls end or split a line for some
-# recipients and not for others; a folded line (RFC 9112 section 5.2) likewise.
-_AMBIGUOUS = re.compile(
-    rb"(?P<lf>(?<!\r)\n)|(?P<cr>\r(?!\n))|(?P<control>[\x00-\x08\x0b\x0c\x0e-\x1f\x7f])|(?P<fold>\r\n[ \t])"
-)
-_WHAT = {
-    "lf": "a line end without CR",
-    "cr": "a CR without LF",
-    "control": "a control character",
-    "fold": "a folded line",
-}
-
-
-# RFC 9112 section 3 lets a lenient recipient take any run of white space here; two of them then differ about the target.
-_REQUEST_LINE = re.compile(rb"[^\x00-\x20\x7f]+ [^\x00-\x20\x7f]+ HTTP/[0-9]\.[0-9]")
-
-
-_NAME = b"proxy-authorization"
-
-
-class HeadError(ValueError):
-    """The peer sent a head that is refused with `status`; the message is a sentence for it.
-
-    `credential` is the Proxy-Authorization value of a head that could at least be cut into lines, else empty.
-    """
-
-    def __init__(self, status: int, reason: str, credential: str = "") -> None:
-        super().__init__(reason)
-        self.status = status
-        self.credential = credential
 
 
 class StrictHttp1Server(Http1Server):
     """Http1Server that refuses heads which two readers could take for different requests, and heads without end."""
+
+    watch: Watch | None = None  # over a head that has begun
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, events.Wakeup):
+            yield from self._woken(event.command)
+        else:
+            yield from super()._handle_event(event)
+
+    def _woken(self, command: commands.RequestWakeup) -> layer.CommandGenerator[None]:
+        if command is self.watch:
+            self.watch = None
+            if command.slow and self.state == self.read_headers:
+                yield from self._refuse(HeadError(408, "The request head did not arrive whole in time."))
 
     def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
         """Read one head, looked at as bytes before it is parsed."""
@@ -65,7 +52,12 @@ class StrictHttp1Server(Http1Server):
             request = self._next_request()
         except HeadError as error:
             return (yield from self._refuse(error))
-        if request is not None:
+        if request is None:
+            if self.buf and self.watch is None:
+                self.watch = Watch("head")
+                yield self.watch
+        else:
+            self._head_is_here()
             yield from self._begin(request, event)
         return None
 
@@ -93,6 +85,11 @@ class StrictHttp1Server(Http1Server):
                 self.ReceiveProtocolError(self.stream_id, str(error), code=self.ReceiveProtocolError.code)
             )
 
+    def _head_is_here(self) -> None:
+        if self.watch is not None:
+            self.watch.end()
+            self.watch = None
+
     def _next_request(self) -> http.Request | None:
         data = bytes(self.buf)
         if blank := _BLANK.match(data):
@@ -116,44 +113,22 @@ class StrictHttp1Server(Http1Server):
         yield commands.CloseConnection(self.conn)
 
 
-def check_head(data: bytes) -> None:
-    """Raise HeadError if this beginning of a request, which may be incomplete, cannot be read in one way only."""
-    end = data.find(b"\r\n\r\n")
-    head = data[: end + 4] if end >= 0 else data.rstrip(b"\r")
-    if len(head) > HEADER_BYTES:
-        raise HeadError(431, f"The request head is larger than {HEADER_BYTES} bytes.")
-    if (ambiguous := _AMBIGUOUS.search(head)) is not None:
-        raise HeadError(400, f"The request head has {_WHAT[str(ambiguous.lastgroup)]}.")
-
-
-def parse_head(lines: list[bytes]) -> http.Request:
-    """The request of a complete head; raises HeadError."""
-    if not _REQUEST_LINE.fullmatch(lines[0]):
-        fault = "The request line is not a method, a target and a version with one space between each."
-        raise HeadError(400, fault, _credential(lines))
-    try:
-        request = http1.read_request_head(lines)
-        http1.expected_http_body_size(request)
-    except ValueError:
-        raise HeadError(400, "The request head is not valid HTTP/1.1.", _credential(lines)) from None
-    if request.data.http_version not in (b"HTTP/1.1", b"HTTP/1.0"):
-        raise HeadError(400, "The HTTP version is neither 1.1 nor 1.0.", _credential(lines))
-    return request
-
-
-def _credential(lines: list[bytes]) -> str:
-    named = [value.strip() for name, _, value in (line.partition(b":") for line in lines[1:]) if name.lower() == _NAME]
-    return named[0].decode("latin-1") if len(named) == 1 else ""
-
-
 class GatedHttpLayer(HttpLayer):
     """An HttpLayer whose client side is strict and whose streams ask the gate."""
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, GiveUp):
+            yield from self._give_up(event)
+            return
         if isinstance(event, events.Start):
             server = StrictHttp2Server if self.context.client.alpn == b"h2" else StrictHttp1Server
             self.connections[self.context.client] = server(self.context.fork())
         yield from super()._handle_event(event)
+
+    def _give_up(self, event: GiveUp) -> layer.CommandGenerator[None]:
+        for stream in tuple(self.streams.values()):
+            if isinstance(stream, PatientStream) and stream.waits_for(event.ticket):
+                yield from self.event_to_child(stream, event)
 
     def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
         """As in the base class, with our stream."""

@@ -19,6 +19,7 @@ from mitmproxy.proxy.layers.http._http2 import Http2Server
 from effectgate.proxy import backlog
 from effectgate.proxy.calm import Calm
 from effectgate.proxy.head_http2 import Fields, request_fault, trailer_fault
+from effectgate.proxy.hpack_plain import PlainEncoder
 from effectgate.proxy.malformed import HEADER_BYTES, EffectgateMalformedHook, Malformed
 
 # h2 closes the whole connection at its own limit; ours answers one stream, so h2's is put well above it.
@@ -40,6 +41,7 @@ class StrictHttp2Server(Http2Server):
         self.h2_conn.decoder.max_header_list_size = HTTP2_HEADER_BYTES
         self.h2_conn.local_settings.max_header_list_size = HTTP2_HEADER_BYTES
         self.h2_conn.local_settings.acknowledge()
+        self.h2_conn.encoder = PlainEncoder()
         self._calm = Calm()
         backlog.watch(context.client, self.h2_conn)
 
