@@ -30,6 +30,7 @@ class Session:
     client: Client
     tunnel: Endpoint | None = None
     credential: str = ""
+    known: str = ""  # what the last request that needed no tunnel named its caller by
     fault: str = ""  # why every request in this tunnel is refused, such as a foreign SNI
     cut: bool = False  # we end this connection, whatever was under way
     spoken: bool = False  # the tunnel has begun to speak TLS or HTTP
