@@ -93,6 +93,9 @@ def credential_of(request: http.Request) -> str:
 
 
 def _connect_target(request: http.Request) -> Authority:
+    # RFC 9110 section 9.3.6: a CONNECT has no content; mitmproxy would take it for the first bytes of the tunnel.
+    if "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0":
+        raise EnvelopeError("A CONNECT has no body.")
     target = parse_authority(request.data.authority.decode("latin-1"), None)
     hosts = request.headers.get_all("host")
     if len(hosts) > 1 or (hosts and parse_authority(hosts[0], target.port) != target):

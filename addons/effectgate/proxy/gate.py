@@ -12,6 +12,7 @@ from effectgate.proxy.observer import Observer
 from effectgate.proxy.session import Authenticate, Sessions
 from effectgate.proxy.settings import ProxySettings
 from effectgate.proxy.tunnel import Tunnel
+from effectgate.proxy.unreadable import Unreadable
 from effectgate.proxy.upstream import Upstream
 from effectgate.proxy.verdicts import Local, Verdicts
 
@@ -29,5 +30,6 @@ class Gate:
         self.upstream = Upstream(self.sessions, settings.handshake_seconds)
         doorway = Doorway(self.sessions, boundary, settings, ports, observer)
         verdicts = Verdicts(self.sessions, boundary, doorway, self.completion, local, settings)
-        tunnel = Tunnel(self.sessions, settings.first_bytes_seconds, settings.handshake_seconds)
-        self.addons: tuple[object, ...] = (doorway, tunnel, verdicts, self.upstream, self.completion)
+        unreadable = Unreadable(self.sessions, boundary, observer)
+        tunnel = Tunnel(self.sessions, unreadable, settings)
+        self.addons: tuple[object, ...] = (doorway, tunnel, unreadable, verdicts, self.upstream, self.completion)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from mitmproxy import http
 
-from effectgate.boundary import Attempt, Boundary, Caller
+from effectgate.boundary import Boundary, Caller
 from effectgate.policy.facts import EnvelopeError, RequestFacts
 from effectgate.policy.vocabulary import Reason
 from effectgate.proxy import reply
@@ -15,7 +15,7 @@ from effectgate.proxy.completion import Completion
 from effectgate.proxy.doorway import Doorway, credential_of
 from effectgate.proxy.envelope import attempt_of, read_request
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Refused, Stance
-from effectgate.proxy.malformed import HEADER_BYTES, Malformed
+from effectgate.proxy.malformed import HEADER_BYTES
 from effectgate.proxy.session import Session, Sessions
 from effectgate.proxy.settings import ProxySettings
 from effectgate.proxy.ticket import Destination, Ticket
@@ -32,7 +32,7 @@ NOT_PROXIED = "This is a proxy. Set HTTPS_PROXY and HTTP_PROXY to its URL; it ta
 
 
 class Verdicts:
-    """The hooks requestheaders, request, effectgate_decide and effectgate_malformed."""
+    """The hooks requestheaders, request and effectgate_decide."""
 
     name = "effectgate-verdicts"
 
@@ -85,21 +85,6 @@ class Verdicts:
             flow.stance = await self._refuse(flow, stance.caller, Reason.ENVELOPE_INVALID, str(error))
             return
         flow.stance = await self._submit(flow, stance.caller, facts)
-
-    async def effectgate_malformed(self, data: Malformed) -> None:
-        """Answer a head that is no request; with a receipt if the connection has a principal."""
-        session = self._sessions.of(data.client)
-        caller = self._sessions.identify(data.client, session.credential)
-        code = Reason.TEMPORAL_THROTTLE if data.status in (429, 431) else Reason.ENVELOPE_INVALID
-        if caller is None:
-            self._completion.observer.unreceipted("malformed")
-            data.response = reply.plain_refusal(data.status, code, data.reason)
-            return
-        host, port = session.tunnel or ("", 0)
-        answer = await self._boundary.refuse(
-            caller, Attempt(host=host, port=port), code, data.reason, status=data.status
-        )
-        data.response = reply.refusal(answer, "")
 
     async def _caller(self, flow: AgentFlow, session: Session) -> Caller | None:
         if flow.received.in_tunnel:

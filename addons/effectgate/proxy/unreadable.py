@@ -1,0 +1,49 @@
+"""What a connection sent that is no request: refused, with a receipt where it has a principal, counted where it has none."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mitmproxy.connection import Client
+
+from effectgate.boundary import Attempt, Boundary
+from effectgate.policy.vocabulary import Reason
+from effectgate.proxy import reply
+from effectgate.proxy.malformed import Malformed
+from effectgate.proxy.observer import Observer
+from effectgate.proxy.session import Sessions
+
+_THROTTLED = (429, 431)
+
+
+class Unreadable:
+    """The hook effectgate_malformed, and `note` for what gets no answer but a close."""
+
+    name = "effectgate-unreadable"
+
+    def __init__(self, sessions: Sessions, boundary: Boundary, observer: Observer) -> None:
+        self._sessions = sessions
+        self._boundary = boundary
+        self._observer = observer
+        self._notes: set[asyncio.Task[None]] = set()
+
+    async def effectgate_malformed(self, data: Malformed) -> None:
+        """Answer a head that is no request."""
+        session = self._sessions.of(data.client)
+        caller = self._sessions.identify(data.client, session.credential)
+        code = Reason.TEMPORAL_THROTTLE if data.status in _THROTTLED else Reason.ENVELOPE_INVALID
+        if caller is None:
+            self._observer.unreceipted("malformed")
+            data.response = reply.plain_refusal(data.status, code, data.reason)
+            return
+        host, port = session.tunnel or ("", 0)
+        attempt = Attempt(host=host, port=port)
+        answer = await self._boundary.refuse(caller, attempt, code, data.reason, status=data.status)
+        data.response = reply.refusal(answer, "")
+
+    def note(self, client: Client, reason: str) -> None:
+        """Leave a receipt for a connection that is being closed; the close does not wait for it."""
+        if self._sessions.find(client) is not None:
+            task = asyncio.ensure_future(self.effectgate_malformed(Malformed(client, 400, reason)))
+            self._notes.add(task)
+            task.add_done_callback(self._notes.discard)
