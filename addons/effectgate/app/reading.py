@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from effectgate.app.cache import cache_key, read_cache, write_cache
+from effectgate.app.shelf import shelved
 from effectgate.config import Settings, load_settings, settings_in_spite
 from effectgate.pack_sources import Sources, read_sources
 from effectgate.policy.catalog import Catalog
@@ -75,7 +76,7 @@ def read_policy(settings: Settings, override: Override = NO_OVERRIDE, former: Po
     if (kept := read_cache(key)) is not None:
         return Policy(Catalog.build(kept[0]), kept[1], key)
     library = _library(settings, override, sources)
-    write_cache(key, (list(library.catalog.effects.values()), dict(library.ceilings)))
+    write_cache(key, ([shelved(effect) for effect in library.catalog.effects.values()], dict(library.ceilings)))
     return Policy(library.catalog, library.ceilings, key)
 
 

@@ -92,7 +92,9 @@ class ProxyEngine:
         self.master = self._make_master()
         self._dispatch = Dispatch(self.master.addons, Faults(self.gate.sessions), self.settings.decide_seconds)
         if sock is None:
-            self._server = await asyncio.start_server(self._accept, *self.settings.listen)
+            host, port = self.settings.listen
+            # By number: the guard resolves nothing yet, and connections accepted inside `own_traffic` would inherit its leave.
+            self._server = await asyncio.start_server(self._accept, "127.0.0.1" if host == "localhost" else host, port)
         else:
             self._server = await asyncio.start_server(self._accept, sock=sock)
         loop.guard = AddressGuard.of(self.settings, frozenset({self.address}), self._resolve)

@@ -38,9 +38,9 @@ class Session:
         """Every credential that something open on this connection relies on."""
         return {self.credential, *(ticket.credential for ticket in self.tickets)} - {""}
 
-    def may_dial(self, server: Server) -> bool:
-        """Whether some request in flight has leave for exactly this endpoint."""
-        return any(ticket.endpoint == server.address and not ticket.closed for ticket in self.tickets)
+    def leave_for(self, server: Server) -> list[Ticket]:
+        """The requests in flight that have leave for exactly this endpoint."""
+        return [ticket for ticket in self.tickets if ticket.endpoint == server.address and not ticket.closed]
 
 
 class Sessions:

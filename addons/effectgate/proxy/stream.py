@@ -26,7 +26,7 @@ from mitmproxy.proxy.layers.http._events import (
 )
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpRequestHeadersHook
 
-from effectgate.proxy import reply
+from effectgate.proxy import reply, route
 from effectgate.proxy.answering import AnsweringStream
 from effectgate.proxy.failure import Failure, classify
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Received, Refused
@@ -194,6 +194,8 @@ class GatedStream(AnsweringStream):
             yield from self.answer(reply.fault("This request is not the one that was allowed; nothing was sent."))
             return False
         self.upstream = yield from super().make_server_connection()
+        if self.upstream and self.flow.ticket is not None:
+            self.flow.ticket.route = route.of(self.context.server)
         if self.upstream and self.flow.request.stream:
             frame_request(self.flow.request, http2_origin=self.context.server.alpn == b"h2")
         return self.upstream

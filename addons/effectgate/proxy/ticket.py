@@ -10,6 +10,7 @@ from typing import Any
 from mitmproxy import http
 
 from effectgate.boundary import Answer, Caller, Outcome
+from effectgate.proxy.route import Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Ticket:
     started: float = field(default_factory=time.monotonic)
     status: int = 0
     error: str = ""
+    route: Route | None = None  # of the connection that carries it, or that could not be made for it
     closed: bool = False
 
     @property
@@ -88,6 +90,8 @@ class Ticket:
             duration_ms=int((time.monotonic() - self.started) * 1000),
             aborted=aborted,
             error=self.error,
+            address=self.route.address if self.route else "",
+            exempt=self.route.exempt if self.route else "",
             request_sha256=self.sent.sha256,
             response_sha256=self.received.sha256,
         )

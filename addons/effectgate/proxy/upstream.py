@@ -9,6 +9,7 @@ from mitmproxy.connection import Client, Server
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.tls import TlsData
 
+from effectgate.proxy import route
 from effectgate.proxy.session import Sessions
 
 
@@ -28,10 +29,14 @@ class Upstream:
         if self._sessions.closed or server.transport_protocol != "tcp" or server.via is not None:
             server.error = "the gate lets nothing of this kind through"
             return
-        if not self._sessions.of(data.client).may_dial(server):
+        waiting = self._sessions.of(data.client).leave_for(server)
+        if not waiting:
             server.error = "no request has leave for this connection"
             return
         assert server.address is not None
+        begun = route.begin(server)
+        for ticket in waiting:
+            ticket.route = ticket.route or begun
         server.sni = server.address[0]
 
     def server_connected(self, data: ServerConnectionHookData) -> None:
