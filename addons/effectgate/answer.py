@@ -69,10 +69,12 @@ class Outcome:
     response_sha256: str = ""  # hex
     address: str = ""  # the IP address that was dialled, or refused where `error` is `address`
     exempt: str = ""  # the setting without which it would not have been: network.resolve, network.allow_private, sites
+    asked_again: bool = False  # the origin closed a kept connection, and the request was sent once more
 
     def facts(self) -> dict[str, object]:
-        """The `output` of the completion receipt."""
-        return {
+        """The `output` of the completion receipt; `asked_again` only where it is true."""
+        again = {"asked_again": True} if self.asked_again else {}
+        return again | {
             "success": self.success,
             "status": self.status,
             "bytes_sent": self.bytes_sent,

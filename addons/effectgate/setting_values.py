@@ -124,6 +124,18 @@ def _one_worker(count: int) -> int:
     return count
 
 
+def _at_least_one(count: int) -> int:
+    if count < 1:
+        raise PatternError(f"{count} would refuse everything", "write at least 1, or leave it out")
+    return count
+
+
+def _seconds(seconds: float) -> float:
+    if not 0 < seconds <= 86400:
+        raise PatternError(f"{seconds:g} s is not a time to wait", "write more than 0 and at most 86400 seconds")
+    return seconds
+
+
 Listen = Annotated[str, AfterValidator(_listen_address)]
 HostPort = Annotated[str, AfterValidator(_host_port)]
 SiteAddress = Annotated[str, AfterValidator(_site_address)]
@@ -135,3 +147,5 @@ Workers = Annotated[int, AfterValidator(_one_worker)]
 Port = Annotated[int, AfterValidator(_port)]
 Name = Annotated[str, AfterValidator(_name)]
 EffectId = Annotated[str, AfterValidator(_effect_id)]
+Count = Annotated[int, AfterValidator(_at_least_one)]
+Seconds = Annotated[float, AfterValidator(_seconds)]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 
 from effectgate.app.proxy_settings import proxy_settings
+from effectgate.config import Limits as WrittenLimits
 from effectgate.config import parse_settings
 from effectgate.policy.fault import FaultsError
+from effectgate.proxy.settings import Limits
 
 TEXT = """
 listen: "[::1]:8081"
@@ -55,3 +58,13 @@ def test_endpoints_are_found_however_they_are_written() -> None:
 def test_a_static_answer_that_could_never_be_given_is_a_fault(key: str, answer: str, message: str) -> None:
     with pytest.raises(FaultsError, match=message):
         parse_settings(f'network: {{resolve: {{"{key}": "{answer}"}}}}\n', Path("/etc/effectgate/effectgate.yaml"))
+
+
+def test_every_limit_reaches_the_proxy_and_has_one_default() -> None:
+    unwritten = proxy_settings(parse_settings("", Path("/etc/effectgate/effectgate.yaml"))).limits
+    assert unwritten == Limits()
+    names = [field.name for field in dataclasses.fields(Limits)]
+    assert names == list(WrittenLimits.model_fields)
+    text = "limits: {" + ", ".join(f"{name}: {number}" for number, name in enumerate(names, 1)) + "}"
+    told = proxy_settings(parse_settings(text, Path("/etc/effectgate/effectgate.yaml"))).limits
+    assert dataclasses.astuple(told) == tuple(range(1, len(names) + 1))

@@ -128,7 +128,7 @@ def test_a_flood_ends(reachable: tuple[Proxy, Origin], sent: bytes) -> None:
         assert client.until_closed().goaway == 11  # ENHANCE_YOUR_CALM
     assert [code for _, _, code, _ in gate.boundary.refused] == ["TEMPORAL_THROTTLE"]
     assert gate.get("allowed.test").status == 200
-    assert eventually(lambda: not gate.engine.gate.sessions.in_flight)
+    assert eventually(lambda: not gate.engine.gate.sessions.occupancy.requests)
 
 
 def test_pings_of_an_honest_client_are_answered(reachable: tuple[Proxy, Origin]) -> None:

@@ -13,7 +13,7 @@ from effectgate.proxy.malformed import Malformed
 from effectgate.proxy.observer import Observer
 from effectgate.proxy.session import Sessions
 
-_THROTTLED = (429, 431)
+_THROTTLED = (408, 429, 431)
 
 
 class Unreadable:

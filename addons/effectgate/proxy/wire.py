@@ -17,6 +17,8 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.layers.http._http1 import Http1Server, make_body_reader
 
 from effectgate.proxy.malformed import HEADER_BYTES, EffectgateMalformedHook, Malformed
+from effectgate.proxy.patience import GiveUp, PatientStream
+from effectgate.proxy.watch import Watch
 from effectgate.proxy.wire_http2 import StrictHttp2Server
 
 _BLANK = re.compile(rb"(?:\r\n)+")
@@ -44,6 +46,20 @@ class HeadError(ValueError):
 class StrictHttp1Server(Http1Server):
     """Http1Server that refuses heads which two readers could take for different requests, and heads without end."""
 
+    watch: Watch | None = None  # over a head that has begun
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, events.Wakeup):
+            yield from self._woken(event.command)
+        else:
+            yield from super()._handle_event(event)
+
+    def _woken(self, command: commands.RequestWakeup) -> layer.CommandGenerator[None]:
+        if command is self.watch:
+            self.watch = None
+            if command.slow and self.state == self.read_headers:
+                yield from self._refuse(HeadError(408, "The request head did not arrive whole in time."))
+
     def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
         """Read one head, looked at as bytes before it is parsed."""
         if not isinstance(event, events.DataReceived):
@@ -52,7 +68,12 @@ class StrictHttp1Server(Http1Server):
             request = self._next_request()
         except HeadError as error:
             return (yield from self._refuse(error))
-        if request is not None:
+        if request is None:
+            if self.buf and self.watch is None:
+                self.watch = Watch("head")
+                yield self.watch
+        else:
+            self._head_is_here()
             self.request = request
             size = http1.expected_http_body_size(request)
             yield ReceiveHttp(RequestHeaders(self.stream_id, request, size == 0))
@@ -68,6 +89,11 @@ class StrictHttp1Server(Http1Server):
         except NotImplementedError:
             yield ReceiveHttp(self.ReceiveEndOfMessage(self.stream_id))
             yield from self.mark_done(request=True)
+
+    def _head_is_here(self) -> None:
+        if self.watch is not None:
+            self.watch.end()
+            self.watch = None
 
     def _next_request(self) -> http.Request | None:
         data = bytes(self.buf)
@@ -113,10 +139,18 @@ class GatedHttpLayer(HttpLayer):
     """An HttpLayer whose client side is strict and whose streams ask the gate."""
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, GiveUp):
+            yield from self._give_up(event)
+            return
         if isinstance(event, events.Start):
             server = StrictHttp2Server if self.context.client.alpn == b"h2" else StrictHttp1Server
             self.connections[self.context.client] = server(self.context.fork())
         yield from super()._handle_event(event)
+
+    def _give_up(self, event: GiveUp) -> layer.CommandGenerator[None]:
+        for stream in tuple(self.streams.values()):
+            if isinstance(stream, PatientStream) and stream.waits_for(event.ticket):
+                yield from self.event_to_child(stream, event)
 
     def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
         """As in the base class, with our stream."""
