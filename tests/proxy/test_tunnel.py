@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Callable
 
 import pytest
+from OpenSSL import SSL
 
 from hostile.hello import client_hello
 
@@ -155,4 +156,21 @@ def test_a_half_closed_tunnel_is_closed(gate: Proxy) -> None:
     with opened(gate) as wire:
         wire.sock.shutdown(socket.SHUT_WR)
         assert wire.closed(2)
+    assert gate.get(HOST).status == 200
+
+
+def test_a_client_cannot_renegotiate(gate: Proxy) -> None:
+    """Another handshake could name another host once the first has been judged."""
+    with opened(gate) as wire:
+        client = SSL.Context(SSL.TLSv1_2_METHOD)
+        client.load_verify_locations(str(gate.ca))
+        talk = SSL.Connection(client, wire.sock)
+        wire.sock.settimeout(None)
+        talk.set_tlsext_host_name(HOST.encode())
+        talk.set_connect_state()
+        talk.do_handshake()
+        talk.set_tlsext_host_name(b"evil.test")
+        assert talk.renegotiate()
+        with pytest.raises(SSL.Error):
+            talk.do_handshake()
     assert gate.get(HOST).status == 200

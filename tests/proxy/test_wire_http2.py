@@ -7,10 +7,12 @@ import struct
 from collections.abc import Callable
 
 import pytest
+from hpack.huffman import HuffmanEncoder
 
 from . import frames
 from .frames import END_HEADERS, FrameWire, frame, headers
 from .harness import Proxy, eventually
+from .http2 import answer_http2
 from .origins import Origin
 
 Make = Callable[..., Proxy]
@@ -139,3 +141,17 @@ def test_pings_of_an_honest_client_are_answered(reachable: tuple[Proxy, Origin])
         heard = client.until(1)
     assert heard.status(1) == 200
     assert heard.kinds.count(frames.PING) == 50
+
+
+def test_no_header_is_huffman_coded_either_way(
+    proxy: Make, origin: MakeOrigin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would take two seconds for 64 KiB, in which nobody is served."""
+    gate = proxy({("allowed.test", 443): origin(answer_http2, alpn=("h2",))})
+    with gate.tunnel("allowed.test:443", ("h2",)) as wire:
+        client = FrameWire(wire)
+        # The origin codes too, in another thread; what is large is coded by the proxy alone.
+        whole = HuffmanEncoder.encode
+        monkeypatch.setattr(HuffmanEncoder, "encode", lambda self, data: whole(self, data[:100]))
+        client.send(headers(1, [*GOOD, ("x-a", "b" * 60_000)]))
+        assert client.until(1).status(1) == 200
