@@ -22,8 +22,12 @@ Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What differs from a good certificate. Days from now; `names` empty: no SAN; `issuer` is a key of Authority.issuers."""
+    """What differs from a good certificate, and what is said of it.
 
+    Days from now; `names` empty: no SAN; `issuer` is a key of Authority.issuers.
+    """
+
+    says: str = ""
     begins: int = -1
     ends: int = 7
     names: tuple[x509.GeneralName, ...] = (x509.DNSName(HOST),)
@@ -34,27 +38,29 @@ class Leaf:
     critical: bool = False  # has a critical extension nobody knows
 
 
+_OTHER_NAME = "hostname mismatch"
+
 BAD: Mapping[str, Leaf] = {
-    "expired": Leaf(begins=-9, ends=-1),
-    "not yet valid": Leaf(begins=1),
-    "for another name": Leaf(names=(x509.DNSName("evil.test"),)),
-    "for a longer name": Leaf(names=(x509.DNSName("www.allowed.test"),)),
-    "for a wildcard below it": Leaf(names=(x509.DNSName("*.allowed.test"),)),
-    "for all of its suffix": Leaf(names=(x509.DNSName("*.test.evil"),)),
-    "with its name in the subject alone": Leaf(names=()),
-    "with its name beside another's SAN": Leaf(names=(x509.DNSName("evil.test"),), common=HOST),
-    "for an address": Leaf(names=(x509.IPAddress(ipaddress.ip_address("127.0.0.1")),)),
-    "for its name as a mail address": Leaf(names=(x509.RFC822Name("a@allowed.test"),)),
-    "for clients": Leaf(usage=ExtendedKeyUsageOID.CLIENT_AUTH),
-    "for code": Leaf(usage=ExtendedKeyUsageOID.CODE_SIGNING),
-    "with a short RSA key": Leaf(key=lambda: rsa.generate_private_key(65537, 1024)),
-    "with a critical extension nobody knows": Leaf(critical=True),
-    "signed by itself": Leaf(issuer="itself"),
-    "signed by a stranger": Leaf(issuer="stranger"),
-    "signed by a stranger of the same name": Leaf(issuer="namesake"),
-    "signed by a certificate that may not sign": Leaf(issuer="leaf"),
-    "signed by a certificate that has expired": Leaf(issuer="expired"),
-    "signed by one for other names": Leaf(issuer="constrained"),
+    "expired": Leaf("certificate has expired", begins=-9, ends=-1),
+    "not yet valid": Leaf("certificate is not yet valid", begins=1),
+    "for another name": Leaf(_OTHER_NAME, names=(x509.DNSName("evil.test"),)),
+    "for a longer name": Leaf(_OTHER_NAME, names=(x509.DNSName("www.allowed.test"),)),
+    "for a wildcard below it": Leaf(_OTHER_NAME, names=(x509.DNSName("*.allowed.test"),)),
+    "for all of its suffix": Leaf(_OTHER_NAME, names=(x509.DNSName("*.test.evil"),)),
+    "with its name in the subject alone": Leaf(_OTHER_NAME, names=()),
+    "with its name beside another's SAN": Leaf(_OTHER_NAME, names=(x509.DNSName("evil.test"),), common=HOST),
+    "for an address": Leaf(_OTHER_NAME, names=(x509.IPAddress(ipaddress.ip_address("127.0.0.1")),)),
+    "for its name as a mail address": Leaf(_OTHER_NAME, names=(x509.RFC822Name("a@allowed.test"),)),
+    "for clients": Leaf("unsuitable certificate purpose", usage=ExtendedKeyUsageOID.CLIENT_AUTH),
+    "for code": Leaf("unsuitable certificate purpose", usage=ExtendedKeyUsageOID.CODE_SIGNING),
+    "with a short RSA key": Leaf("EE certificate key too weak", key=lambda: rsa.generate_private_key(65537, 1024)),
+    "with a critical extension nobody knows": Leaf("unhandled critical extension", critical=True),
+    "signed by itself": Leaf("self-signed certificate", issuer="itself"),
+    "signed by a stranger": Leaf("self-signed certificate in certificate chain", issuer="stranger"),
+    "signed by a stranger of the same name": Leaf("certificate signature failure", issuer="namesake"),
+    "signed by a certificate that may not sign": Leaf("invalid CA certificate", issuer="leaf"),
+    "signed by a certificate that has expired": Leaf("certificate has expired", issuer="expired"),
+    "signed by one for other names": Leaf("permitted subtree violation", issuer="constrained"),
 }
 
 

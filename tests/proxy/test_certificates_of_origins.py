@@ -41,6 +41,7 @@ def test_a_bad_certificate(served: tuple[Proxy, Origin], authority: Authority, n
     gate.boundary.completed.clear()
     answer = gate.get(HOST, method="POST", more="Content-Length: 0\r\n")
     assert (answer.status, answer.json()["failure"]) == (502, "certificate")
+    assert f"({BAD[name].says}" in answer.json()["reason"]
     assert origin.received == b""
     assert eventually(lambda: len(gate.boundary.completed) == 1)
     outcome = gate.boundary.completed[0][1]

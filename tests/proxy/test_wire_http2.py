@@ -41,6 +41,16 @@ def test_a_malformed_head_is_refused_and_the_connection_goes_on(reachable: tuple
     assert there.received.count(b"HTTP/1.1") == 1
 
 
+@pytest.mark.parametrize("scheme", ["", "http", "HTTPS"])
+def test_a_scheme_that_the_connection_does_not_speak(reachable: tuple[Proxy, Origin], scheme: str) -> None:
+    gate, there = reachable
+    with gate.tunnel("allowed.test:443", ("h2",)) as wire:
+        client = FrameWire(wire)
+        client.send(headers(1, [GOOD[0], (":scheme", scheme), *GOOD[2:]]))
+        assert client.until(1).status(1) == 400
+    assert there.accepts == 0
+
+
 def test_the_body_of_a_malformed_request_is_dropped(reachable: tuple[Proxy, Origin]) -> None:
     gate, there = reachable
     with gate.tunnel("allowed.test:443", ("h2",)) as wire:
