@@ -13,7 +13,7 @@ from . import frames
 from .frames import END_HEADERS, FrameWire, frame, headers
 from .harness import Proxy, eventually
 from .http2 import answer_http2
-from .origins import Origin
+from .origins import Exchange, Origin, Script
 
 Make = Callable[..., Proxy]
 MakeOrigin = Callable[..., Origin]
@@ -154,15 +154,25 @@ def test_pings_of_an_honest_client_are_answered(reachable: tuple[Proxy, Origin])
     assert heard.kinds.count(frames.PING) == 50
 
 
-def test_no_header_is_huffman_coded_either_way(
-    proxy: Make, origin: MakeOrigin, monkeypatch: pytest.MonkeyPatch
+def large_answer(exchange: Exchange) -> None:
+    while exchange.head():
+        exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: " + b"b" * 60_000 + b"\r\n\r\nok")
+
+
+@pytest.mark.parametrize(("script", "alpn", "size"), [(answer_http2, "h2", 60_000), (large_answer, "http/1.1", 0)])
+def test_no_large_header_is_huffman_coded(
+    proxy: Make, origin: MakeOrigin, monkeypatch: pytest.MonkeyPatch, script: Script, alpn: str, size: int
 ) -> None:
-    """It would take two seconds for 64 KiB, in which nobody is served."""
-    gate = proxy({("allowed.test", 443): origin(answer_http2, alpn=("h2",))})
+    """It would take two seconds for 64 KiB, in which nobody is served; neither to an origin nor to a client."""
+    whole = HuffmanEncoder.encode
+
+    def encode(self: HuffmanEncoder, data: bytes | None) -> bytes:
+        assert len(data or b"") < 10_000
+        return whole(self, data)
+
+    gate = proxy({("allowed.test", 443): origin(script, alpn=(alpn,))})
+    monkeypatch.setattr(HuffmanEncoder, "encode", encode)
     with gate.tunnel("allowed.test:443", ("h2",)) as wire:
         client = FrameWire(wire)
-        # The origin codes too, in another thread; what is large is coded by the proxy alone.
-        whole = HuffmanEncoder.encode
-        monkeypatch.setattr(HuffmanEncoder, "encode", lambda self, data: whole(self, data[:100]))
-        client.send(headers(1, [*GOOD, ("x-a", "b" * 60_000)]))
+        client.send(headers(1, [*GOOD, ("x-a", "b" * size)]))
         assert client.until(1).status(1) == 200
