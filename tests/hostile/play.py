@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hostile.frames import read_stream
+from hostile.repeats import unfold
 from hostile.rows import Case, Expectation, Step
 from hostile.transports import TRANSPORTS, Way
 from proxy.client import Reply, Wire
@@ -94,7 +95,7 @@ def _move(wire: Wire, case: Case, step: Step, way: Way) -> None:
         if step.send:
             wire.send(case.filled(step.send, way.credential))
         if step.hex:
-            wire.send(bytes.fromhex(step.hex))
+            wire.send(bytes.fromhex(unfold(step.hex)))
         if step.shut:
             _half_close(wire)
     except (ConnectionError, OSError):

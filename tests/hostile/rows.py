@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hostile import http2
+from hostile.hello import client_hello as hello_bytes
 from hostile.repeats import unfold
 from hostile.transports import TRANSPORTS, Transport
 
@@ -155,13 +156,18 @@ def _row(name: str, file: str, told: dict[str, Any]) -> Row:
     expect = Expectation.of({**told.pop("expect"), **left}) if "expect" in told else None
     steps = [Step.of(step) for step in told.pop("steps", [])]
     send = told.pop("send", "")
-    frames = told.pop("frames", [])
-    sent = Step(hex=http2.connection(frames, told.get("host", TRAP_HOST)).hex()) if frames else Step(send=send)
-    steps = steps or [sent]
+    steps = [*_opening(told, told.get("host", TRAP_HOST)), *steps] or [Step(send=send)]
     last = Step(expect=expect, to_head=told.pop("to_head", False), stream=told.pop("stream", 0))
     row = Row(name=name, file=file, on=on, steps=(*steps, *([last] if expect else [])), **told)
     _check(row)
     return row
+
+
+def _opening(told: dict[str, Any], host: str) -> list[Step]:
+    """What `hello` and `frames` stand for, before any `steps`."""
+    hello = hello_bytes(told.pop("hello"), host) if "hello" in told else b""
+    frames = http2.connection(told.pop("frames"), host) if "frames" in told else b""
+    return [Step(hex=sent.hex()) for sent in (hello, frames) if sent]
 
 
 def _check(row: Row) -> None:

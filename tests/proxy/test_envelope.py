@@ -296,7 +296,7 @@ def test_first_bytes_may_come_in_pieces(proxy: Make, cut: int, scheme: str) -> N
 
 
 def test_a_client_handshake_that_never_ends_is_cut(proxy: Make) -> None:
-    gate = proxy(handshake_seconds=0.2)
+    gate = proxy(hello_seconds=0.2)
     with gate.wire() as wire:
         assert wire.connect("allowed.test:443").status == 200
         wire.send(b"\x16\x03\x01\x02\x00\x01\x00")

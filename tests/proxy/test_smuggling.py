@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable
 
 import pytest
 
-from .harness import Proxy
+from .harness import Proxy, eventually
 from .http2 import Http2Wire, answer_http2, request
-from .origins import Exchange, Origin
+from .origins import Exchange, Origin, answer_ok
 
 Make = Callable[..., Proxy]
 MakeOrigin = Callable[..., Origin]
@@ -203,3 +204,27 @@ def test_an_early_answer_is_passed_on_while_the_body_still_comes(proxy: Make, or
         wire.send("POST / HTTP/1.1\r\nHost: allowed.test\r\nContent-Length: 100000\r\n\r\nx")
         assert wire.reply().status == 413
     assert gate.outcome().status == 413
+
+
+def test_two_answers_while_the_body_still_comes(proxy: Make, origin: MakeOrigin) -> None:
+    """The second belongs to nobody; the request that asks next gets its own."""
+
+    def twice(exchange: Exchange) -> None:
+        exchange.head()
+        exchange.read()
+        exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        exchange.read()
+        exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nSTALE")
+        answer_ok(exchange)
+
+    there = origin(twice)
+    gate = proxy({("allowed.test", 443): there})
+    with gate.tunnel("allowed.test:443") as wire:
+        wire.send("POST / HTTP/1.1\r\nHost: allowed.test\r\nContent-Length: 3\r\n\r\na")
+        assert wire.reply().body == b"ok"
+        there.script = answer_ok
+        wire.send("b")
+        time.sleep(0.1)
+        wire.send("cGET /next HTTP/1.1\r\nHost: allowed.test\r\n\r\n")
+        assert wire.reply().body == b"hello"
+    assert eventually(lambda: len(gate.boundary.completed) == 2)

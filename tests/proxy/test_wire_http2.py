@@ -7,11 +7,13 @@ import struct
 from collections.abc import Callable
 
 import pytest
+from hpack.huffman import HuffmanEncoder
 
 from . import frames
 from .frames import END_HEADERS, FrameWire, frame, headers
 from .harness import Proxy, eventually
-from .origins import Origin
+from .http2 import answer_http2
+from .origins import Exchange, Origin, Script
 
 Make = Callable[..., Proxy]
 MakeOrigin = Callable[..., Origin]
@@ -37,6 +39,16 @@ def test_a_malformed_head_is_refused_and_the_connection_goes_on(reachable: tuple
     assert (told["reason_code"], told["receipt_id"]) == ("ENVELOPE_INVALID", "r-1")
     assert [(principal, code) for principal, _, code, _ in gate.boundary.refused] == [("agent", "ENVELOPE_INVALID")]
     assert there.received.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize("scheme", ["", "http", "HTTPS"])
+def test_a_scheme_that_the_connection_does_not_speak(reachable: tuple[Proxy, Origin], scheme: str) -> None:
+    gate, there = reachable
+    with gate.tunnel("allowed.test:443", ("h2",)) as wire:
+        client = FrameWire(wire)
+        client.send(headers(1, [GOOD[0], (":scheme", scheme), *GOOD[2:]]))
+        assert client.until(1).status(1) == 400
+    assert there.accepts == 0
 
 
 def test_the_body_of_a_malformed_request_is_dropped(reachable: tuple[Proxy, Origin]) -> None:
@@ -140,3 +152,27 @@ def test_pings_of_an_honest_client_are_answered(reachable: tuple[Proxy, Origin])
         heard = client.until(1)
     assert heard.status(1) == 200
     assert heard.kinds.count(frames.PING) == 50
+
+
+def large_answer(exchange: Exchange) -> None:
+    while exchange.head():
+        exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: " + b"b" * 60_000 + b"\r\n\r\nok")
+
+
+@pytest.mark.parametrize(("script", "alpn", "size"), [(answer_http2, "h2", 60_000), (large_answer, "http/1.1", 0)])
+def test_no_large_header_is_huffman_coded(
+    proxy: Make, origin: MakeOrigin, monkeypatch: pytest.MonkeyPatch, script: Script, alpn: str, size: int
+) -> None:
+    """It would take two seconds for 64 KiB, in which nobody is served; neither to an origin nor to a client."""
+    whole = HuffmanEncoder.encode
+
+    def encode(self: HuffmanEncoder, data: bytes | None) -> bytes:
+        assert len(data or b"") < 10_000
+        return whole(self, data)
+
+    gate = proxy({("allowed.test", 443): origin(script, alpn=(alpn,))})
+    monkeypatch.setattr(HuffmanEncoder, "encode", encode)
+    with gate.tunnel("allowed.test:443", ("h2",)) as wire:
+        client = FrameWire(wire)
+        client.send(headers(1, [*GOOD, ("x-a", "b" * size)]))
+        assert client.until(1).status(1) == 200

@@ -15,6 +15,7 @@ from effectgate.proxy.observer import Observer
 from effectgate.proxy.session import Sessions
 from effectgate.proxy.ticket import Ticket
 from effectgate.proxy.transfer import strip_response
+from effectgate.proxy.websocket import accepts
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class Completion:
         if ticket is None or response is None:
             return
         ticket.answered(response.status_code)
-        if response.status_code == 101 and not (ticket.websocket and _is_websocket(flow)):
+        if response.status_code == 101 and not (ticket.websocket and accepts(flow.request, response)):
             ticket.error = "upgrade"
             flow.stop = reply.failed(ticket.answer, Failure("upgrade"), flow.user_agent)
             self._close(flow.client_conn, ticket, aborted=True)
@@ -114,8 +115,3 @@ class Completion:
         self._pending.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("a completion was not taken", exc_info=error)
-
-
-def _is_websocket(flow: AgentFlow) -> bool:
-    assert flow.response is not None
-    return str(flow.response.headers.get("upgrade", "")).lower() == "websocket"

@@ -11,6 +11,7 @@ from effectgate.proxy.flow import AgentFlow
 from effectgate.proxy.session import Session
 from effectgate.proxy.settings import Endpoint
 from effectgate.proxy.transfer import strip_request
+from effectgate.proxy.websocket import handshake_fault
 
 _SCHEMES = {b"http": 80, b"https": 443}
 
@@ -33,6 +34,8 @@ def read_request(flow: AgentFlow, session: Session) -> RequestFacts:
         raise EnvelopeError("The request ends with its head and says with Content-Length that a body follows.")
     if facts.websocket and (flow.received.http2 or facts.body.present):
         raise EnvelopeError("A websocket handshake is an HTTP/1.1 GET without a body.")
+    if facts.websocket and (fault := handshake_fault(flow.request)):
+        raise EnvelopeError(fault)
     data.host, data.port = where.host, where.port
     if not flow.received.http2:
         data.authority = b""

@@ -88,6 +88,18 @@ _BEGINNINGS: tuple[tuple[str, str], ...] = (
     ("unexpected server response", "response"),
     ("Received ", "response"),
 )
+_UNVERIFIED = "Certificate verify failed: "
+# What OpenSSL says of a certificate (crypto/x509/x509_txt.c), a closed list; other words are not passed on.
+CERTIFICATE_FAULTS = frozenset(
+    {
+        "certificate has expired", "certificate is not yet valid or the system clock is incorrect", "hostname mismatch",
+        "IP address mismatch", "self-signed certificate", "self-signed certificate in certificate chain",
+        "unable to get local issuer certificate", "unable to get issuer certificate", "unable to verify the first certificate",
+        "unsuitable certificate purpose", "EE certificate key too weak", "CA certificate key too weak",
+        "CA signature digest algorithm too weak", "unhandled critical extension", "certificate signature failure",
+        "invalid CA certificate", "permitted subtree violation", "excluded subtree violation",
+    }
+)  # fmt: skip
 _SEVERAL = "Multiple exceptions: "
 
 
@@ -97,4 +109,6 @@ def classify(message: str) -> Failure:
     if marked.startswith(_MARK):
         kind, _, detail = marked.removeprefix(_MARK).partition(":")
         return Failure(kind, detail.partition(", ")[0]) if kind in SENTENCES else Failure("connect")
+    if (fault := message.removeprefix(_UNVERIFIED)) in CERTIFICATE_FAULTS:
+        return Failure("certificate", fault)
     return Failure(next((kind for beginning, kind in _BEGINNINGS if message.startswith(beginning)), "connect"))

@@ -8,12 +8,12 @@ from effectgate.boundary import Boundary
 from effectgate.proxy import origin_side
 from effectgate.proxy.completion import Completion
 from effectgate.proxy.doorway import Doorway
-from effectgate.proxy.garbled import Garbled
 from effectgate.proxy.observer import Observer
 from effectgate.proxy.patrol import Patrol
 from effectgate.proxy.session import Authenticate, Sessions
 from effectgate.proxy.settings import ProxySettings
 from effectgate.proxy.tunnel import Tunnel
+from effectgate.proxy.unreadable import Unreadable
 from effectgate.proxy.upstream import Upstream
 from effectgate.proxy.verdicts import Local, Verdicts
 
@@ -32,9 +32,9 @@ class Gate:
         self.upstream = Upstream(self.sessions, settings.handshake_seconds, settings.silent_seconds)
         doorway = Doorway(self.sessions, boundary, settings, ports, observer)
         verdicts = Verdicts(self.sessions, boundary, doorway, self.completion, local)
-        tunnel = Tunnel(self.sessions, settings.first_bytes_seconds, settings.handshake_seconds)
-        garbled = Garbled(self.sessions, boundary, doorway, observer)
-        self.addons: tuple[object, ...] = (doorway, tunnel, verdicts, garbled, self.upstream, self.completion)
+        unreadable = Unreadable(self.sessions, boundary, doorway, observer)
+        tunnel = Tunnel(self.sessions, unreadable, settings)
+        self.addons: tuple[object, ...] = (doorway, tunnel, unreadable, verdicts, self.upstream, self.completion)
 
     def look(self) -> int:
         """End what stands no longer: connections without credential or grant, whose number is returned, and what is of no use.

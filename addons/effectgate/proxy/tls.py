@@ -8,10 +8,15 @@ import certifi
 from mitmproxy.addons.tlsconfig import TlsConfig
 from mitmproxy.certs import CertStoreEntry
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.tls import HTTP1_ALPNS, HTTP2_ALPN
+from mitmproxy.tls import TlsData
 
 from effectgate.policy.authority import parse_host
 from effectgate.policy.facts import EnvelopeError
 from effectgate.proxy.certs import Authority
+
+# What agents may agree on; mitmproxy would agree on h3, which is not spoken over TCP.
+ALPNS = (HTTP2_ALPN, *HTTP1_ALPNS)
 
 
 class _Store:
@@ -34,6 +39,12 @@ class Tls(TlsConfig):
 
     def running(self) -> None:
         """No store in `confdir`."""
+
+    def tls_start_client(self, tls_start: TlsData) -> None:
+        """As in the base class; of what the client offers, the first that we speak, else nothing is agreed on."""
+        client = tls_start.conn
+        client.alpn = next((offer for offer in client.alpn_offers if offer in ALPNS), b"")
+        super().tls_start_client(tls_start)
 
     def get_cert(self, conn_context: Context) -> CertStoreEntry:
         """A leaf under which the refusal of a foreign SNI can still be read."""

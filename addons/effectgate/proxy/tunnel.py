@@ -15,46 +15,62 @@ from mitmproxy.proxy.events import Event, Start
 from mitmproxy.proxy.layer import CommandGenerator, Layer, NextLayer
 from mitmproxy.proxy.layers import ClientTLSLayer, ServerTLSLayer, modes
 from mitmproxy.proxy.layers.http import HTTPMode
-from mitmproxy.proxy.layers.tls import HTTP1_ALPNS, HTTP2_ALPN
-from mitmproxy.tls import ClientHelloData
+from mitmproxy.tls import ClientHelloData, TlsData
 
 from effectgate.policy.authority import parse_authority
 from effectgate.policy.facts import EnvelopeError
 from effectgate.proxy.session import Session, Sessions
+from effectgate.proxy.settings import ProxySettings
 from effectgate.proxy.stream import GatedStream
+from effectgate.proxy.tls import ALPNS
+from effectgate.proxy.unreadable import Unreadable
 from effectgate.proxy.wire import GatedHttpLayer
 
 # A line that names HTTP, or begins as a request of HTTP/0.9 does: no request that may pass, but one that can be answered.
 _REQUEST_LINE = re.compile(rb"[^\r\n]+[ \t]HTTP/[^\r\n]*\r?\n|GET [/h][^\r\n]*\r?\n", re.IGNORECASE)
 _REQUEST_LINE_BEGINNING = re.compile(rb"[A-Za-z][A-Za-z_-]{0,31}(?: [^\r\n]*\r?)?")
-_ALPNS = (None, b"", HTTP2_ALPN, *HTTP1_ALPNS)
+_ALPNS = (None, b"", *ALPNS)
+
+# A ClientHello is a few KiB, with post-quantum key shares and ECH too; mitmproxy would keep and parse again up to 16 MiB.
+HELLO_BYTES = 32 * 1024
+
+NOT_HTTP = "The connection speaks neither TLS nor HTTP where one of them must come, and was closed."
+SILENT = (
+    "The tunnel said nothing, or only the beginning of something, and was closed: a client speaks first, TLS or HTTP."
+)
+SLOW_HANDSHAKE = "The TLS handshake in the tunnel was not completed in time."
+BAD_HANDSHAKE = "The TLS handshake in the tunnel is malformed, or older than TLS 1.2."
+# How mitmproxy's messages begin where the handshake failed on our side (layers/tls.py, on_handshake_error).
+_REFUSED_HANDSHAKES = ("Cannot parse ClientHello", "Client and mitmproxy cannot agree", "The client may not trust")
 
 
 class Tunnel:
-    """The hooks http_connected, next_layer and tls_clienthello."""
+    """The hooks http_connected, next_layer, tls_clienthello and tls_failed_client."""
 
     name = "effectgate-tunnel"
 
-    def __init__(self, sessions: Sessions, first_bytes_seconds: float, handshake_seconds: float) -> None:
+    def __init__(self, sessions: Sessions, unreadable: Unreadable, settings: ProxySettings) -> None:
         self._sessions = sessions
-        self._seconds = first_bytes_seconds
-        self._handshake_seconds = handshake_seconds
+        self._unreadable = unreadable
+        self._settings = settings
 
     def http_connected(self, flow: http.HTTPFlow) -> None:
         """Give the tunnel a moment to speak; in SSH and SMTP the server would speak first, and there is none yet."""
         session = self._sessions.of(flow.client_conn)
-        asyncio.get_running_loop().call_later(self._seconds, self._must_have_spoken, session)
+        asyncio.get_running_loop().call_later(self._settings.first_bytes_seconds, self._must_have_spoken, session)
 
     def next_layer(self, data: NextLayer) -> None:
         """Choose the next layer, wait, or close. Raises AddonHalt: any other addon's choice would admit DNS and others."""
         context = data.context
         choice = _choose(context, data.data_client())
         if choice == "close":
+            self._unreadable.note(context.client, NOT_HTTP)
             data.layer = Closed(context)
         elif choice != "wait":
             self._sessions.of(context.client).spoken |= choice != "proxy"
             if choice == "tls":
-                asyncio.get_running_loop().call_later(self._handshake_seconds, self._must_have_agreed, context.client)
+                seconds = self._settings.hello_seconds
+                asyncio.get_running_loop().call_later(seconds, self._must_have_agreed, context.client)
             data.layer = _make(choice, context)
         raise AddonHalt
 
@@ -64,13 +80,22 @@ class Tunnel:
         session = self._sessions.of(data.context.client)
         session.fault = sni_fault(session, data.client_hello.sni)
 
+    def tls_failed_client(self, data: TlsData) -> None:
+        """Note a handshake that the proxy refused; a client that turned away, such as from our CA, was refused nothing."""
+        if (data.conn.error or "").startswith(_REFUSED_HANDSHAKES):
+            self._unreadable.note(data.context.client, BAD_HANDSHAKE)
+
     def _must_have_spoken(self, session: Session) -> None:
-        if not session.spoken:
-            self._sessions.disconnect(session.client)
+        if not session.spoken and session.client.connected:
+            self._end(session.client, SILENT)
 
     def _must_have_agreed(self, client: Client) -> None:
-        if not client.tls_established:
-            self._sessions.disconnect(client)
+        if not client.tls_established and client.connected and not client.error:
+            self._end(client, SLOW_HANDSHAKE)
+
+    def _end(self, client: Client, why: str) -> None:
+        self._unreadable.note(client, why)
+        self._sessions.disconnect(client)
 
 
 def sni_fault(session: Session, sni: str | None) -> str:
@@ -96,7 +121,7 @@ def _choose(context: Context, data: bytes) -> str:
         return "proxy" if data else "wait"
     if stack == (modes.HttpProxy, GatedHttpLayer, GatedStream):
         return first_bytes(data)
-    if stack == (modes.HttpProxy, GatedHttpLayer, GatedStream, ServerTLSLayer, ClientTLSLayer):
+    if stack == (modes.HttpProxy, GatedHttpLayer, GatedStream, ServerTLSLayer, BoundedClientTLSLayer):
         return "http" if context.client.alpn in _ALPNS else "close"
     return "close"
 
@@ -114,9 +139,19 @@ def first_bytes(data: bytes) -> str:
 def _make(choice: str, context: Context) -> Layer:
     if choice == "tls":
         server_tls = ServerTLSLayer(context)
-        server_tls.child_layer = ClientTLSLayer(context)
+        server_tls.child_layer = BoundedClientTLSLayer(context)
         return server_tls
     return GatedHttpLayer(context, HTTPMode.regular if choice == "proxy" else HTTPMode.transparent)
+
+
+class BoundedClientTLSLayer(ClientTLSLayer):
+    """ClientTLSLayer that keeps no ClientHello of any size."""
+
+    def receive_handshake_data(self, data: bytes) -> CommandGenerator[tuple[bool, str | None]]:
+        """As in the base class, within bounds."""
+        if not self.client_hello_parsed and len(self.recv_buffer) + len(data) > HELLO_BYTES:
+            return False, "Cannot parse ClientHello: it is too large"
+        return (yield from super().receive_handshake_data(data))
 
 
 class Closed(Layer):

@@ -1,8 +1,11 @@
-"""What is answered to bytes that are no request."""
+"""What a connection sent that is no request: refused, with a receipt where it has a principal, counted where it has none."""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+
+from mitmproxy.connection import Client
 
 from effectgate.boundary import Attempt, Boundary, Caller
 from effectgate.policy.vocabulary import Reason
@@ -13,23 +16,26 @@ from effectgate.proxy.malformed import Malformed
 from effectgate.proxy.observer import Observer
 from effectgate.proxy.session import Session, Sessions
 
+_THROTTLED = (408, 429, 431)
 
-class Garbled:
-    """The hook effectgate_malformed."""
 
-    name = "effectgate-garbled"
+class Unreadable:
+    """The hook effectgate_malformed, and `note` for what gets no answer but a close."""
+
+    name = "effectgate-unreadable"
 
     def __init__(self, sessions: Sessions, boundary: Boundary, doorway: Doorway, observer: Observer) -> None:
         self._sessions = sessions
         self._boundary = boundary
         self._doorway = doorway
         self._observer = observer
+        self._notes: set[asyncio.Task[None]] = set()
 
     async def effectgate_malformed(self, data: Malformed) -> None:
         """Answer a head that is no request; with a receipt if anybody is known to have sent it."""
         session = self._sessions.of(data.client)
         caller = await self._sender(data, session)
-        code = Reason.TEMPORAL_THROTTLE if data.status in (408, 429, 431) else Reason.ENVELOPE_INVALID
+        code = Reason.TEMPORAL_THROTTLE if data.status in _THROTTLED else Reason.ENVELOPE_INVALID
         if caller is None:
             self._observer.unreceipted("malformed")
             data.response = reply.plain_refusal(data.status, code, data.reason)
@@ -39,6 +45,13 @@ class Garbled:
             attempt = dataclasses.replace(attempt, host=session.tunnel[0], port=session.tunnel[1])
         answer = await self._boundary.refuse(caller, attempt, code, data.reason, status=data.status)
         data.response = reply.refusal(answer, "")
+
+    def note(self, client: Client, reason: str) -> None:
+        """Leave a receipt for a connection that is being closed; the close does not wait for it."""
+        if self._sessions.find(client) is not None:
+            task = asyncio.ensure_future(self.effectgate_malformed(Malformed(client, 400, reason)))
+            self._notes.add(task)
+            task.add_done_callback(self._notes.discard)
 
     async def _sender(self, data: Malformed, session: Session) -> Caller | None:
         """Whoever the tunnel, the head itself, or the request before it on this connection named."""
