@@ -15,6 +15,7 @@ from effectgate.policy.fault import Fault, FaultsError, PatternError
 from effectgate.policy.schema import Table, read_table
 from effectgate.setting_values import (
     Address,
+    Count,
     EffectId,
     HostPort,
     Listen,
@@ -22,6 +23,7 @@ from effectgate.setting_values import (
     Network,
     PathText,
     Port,
+    Seconds,
     SiteAddress,
     StaticAnswer,
     Store,
@@ -68,6 +70,23 @@ class NetworkRules(Table):
     upstream_ca: PathText | None = None
 
 
+class Limits(Table):
+    """What clients may take of the proxy, and how long they may take about it; `proxy.settings.Limits` tells of each."""
+
+    connections: Count = 2000
+    connections_per_agent: Count = 256
+    strangers: Count = 256
+    requests_per_agent: Count = 256
+    held_bytes: Count = 134_217_728
+    held_bytes_per_agent: Count = 33_554_432
+    head_seconds: Seconds = 10
+    body_seconds: Seconds = 60
+    body_bytes: Count = 1024
+    read_seconds: Seconds = 60
+    idle_seconds: Seconds = 300
+    quiet_seconds: Seconds = 600
+
+
 class Exemption(Table):
     """An accepted containment: `effect` has a shape inside one of the riskier effect `within` of another pack."""
 
@@ -90,12 +109,13 @@ class Written(Table):
     receipts: Receipts = Receipts()
     workers: Workers = 1
     network: NetworkRules = NetworkRules()
+    limits: Limits = Limits()
     exceptions: list[Exemption] = Field([])
     mcp_servers: dict[str, str] = Field({})
 
 
 # The tables whose keys are ours; `sites` and its kin hold the operator's keys and count as one setting.
-TABLES: frozenset[KeyPath] = frozenset({(), ("api",), ("receipts",), ("network",)})
+TABLES: frozenset[KeyPath] = frozenset({(), ("api",), ("receipts",), ("network",), ("limits",)})
 
 
 # What a reload takes over; anything else takes effect after a restart.
@@ -173,6 +193,14 @@ class Settings:
 
     def _wrote(self, path: KeyPath) -> bool:
         return value_at(self.document, path) is not MISSING
+
+
+def deciding(settings: Settings) -> tuple[Path, ...]:
+    """Every file and directory of ours by which a grant is read and kept."""
+    anchors = settings.written.network.upstream_ca
+    files = (settings.file, settings.path(anchors) if anchors is not None else None)
+    present = tuple(file for file in files if file is not None)
+    return (*present, settings.grants, settings.state, settings.certs, *settings.packs)
 
 
 def _leaves(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:

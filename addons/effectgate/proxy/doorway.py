@@ -60,6 +60,10 @@ class Doorway:
             why = f"Port {target.port} is not among the ports that this proxy connects to."
             flow.response = await self._refuse(caller, flow.request, target, Reason.SANDBOX_VIOLATION, why)
             return
+        if not self._sessions.claim(session, caller.principal):
+            why = "This agent has too many connections open."
+            flow.response = await self._refuse(caller, flow.request, target, Reason.TEMPORAL_THROTTLE, why)
+            return
         session.tunnel = flow.request.data.host, flow.request.data.port = target.host, target.port
 
     async def caller(self, client: Client, request: http.Request) -> Caller | None:
