@@ -126,7 +126,8 @@ def test_a_flood_ends(reachable: tuple[Proxy, Origin], sent: bytes) -> None:
         client = FrameWire(wire)
         client.send(sent)
         assert client.until_closed().goaway == 11  # ENHANCE_YOUR_CALM
-    assert [code for _, _, code, _ in gate.boundary.refused] == ["TEMPORAL_THROTTLE"]
+    # Requests that came while too many were in flight may be among them.
+    assert {code for _, _, code, _ in gate.boundary.refused} == {"TEMPORAL_THROTTLE"}
     assert gate.get("allowed.test").status == 200
     assert eventually(lambda: not gate.engine.gate.sessions.occupancy.requests)
 
