@@ -8,6 +8,7 @@ from effectgate.boundary import Boundary
 from effectgate.proxy import origin_side
 from effectgate.proxy.completion import Completion
 from effectgate.proxy.doorway import Doorway
+from effectgate.proxy.garbled import Garbled
 from effectgate.proxy.observer import Observer
 from effectgate.proxy.patrol import Patrol
 from effectgate.proxy.session import Authenticate, Sessions
@@ -32,7 +33,8 @@ class Gate:
         doorway = Doorway(self.sessions, boundary, settings, ports, observer)
         verdicts = Verdicts(self.sessions, boundary, doorway, self.completion, local)
         tunnel = Tunnel(self.sessions, settings.first_bytes_seconds, settings.handshake_seconds)
-        self.addons: tuple[object, ...] = (doorway, tunnel, verdicts, self.upstream, self.completion)
+        garbled = Garbled(self.sessions, boundary, doorway, observer)
+        self.addons: tuple[object, ...] = (doorway, tunnel, verdicts, garbled, self.upstream, self.completion)
 
     def look(self) -> int:
         """End what stands no longer: connections without credential or grant, whose number is returned, and what is of no use.

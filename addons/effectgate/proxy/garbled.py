@@ -1,0 +1,47 @@
+"""What is answered to bytes that are no request."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from effectgate.boundary import Attempt, Boundary, Caller
+from effectgate.policy.vocabulary import Reason
+from effectgate.proxy import reply
+from effectgate.proxy.doorway import Doorway
+from effectgate.proxy.envelope import attempt_of
+from effectgate.proxy.malformed import Malformed
+from effectgate.proxy.observer import Observer
+from effectgate.proxy.session import Session, Sessions
+
+
+class Garbled:
+    """The hook effectgate_malformed."""
+
+    name = "effectgate-garbled"
+
+    def __init__(self, sessions: Sessions, boundary: Boundary, doorway: Doorway, observer: Observer) -> None:
+        self._sessions = sessions
+        self._boundary = boundary
+        self._doorway = doorway
+        self._observer = observer
+
+    async def effectgate_malformed(self, data: Malformed) -> None:
+        """Answer a head that is no request; with a receipt if anybody is known to have sent it."""
+        session = self._sessions.of(data.client)
+        caller = await self._sender(data, session)
+        code = Reason.TEMPORAL_THROTTLE if data.status in (408, 429, 431) else Reason.ENVELOPE_INVALID
+        if caller is None:
+            self._observer.unreceipted("malformed")
+            data.response = reply.plain_refusal(data.status, code, data.reason)
+            return
+        attempt = attempt_of(data.request) if data.request else Attempt()
+        if session.tunnel:
+            attempt = dataclasses.replace(attempt, host=session.tunnel[0], port=session.tunnel[1])
+        answer = await self._boundary.refuse(caller, attempt, code, data.reason, status=data.status)
+        data.response = reply.refusal(answer, "")
+
+    async def _sender(self, data: Malformed, session: Session) -> Caller | None:
+        """Whoever the tunnel, the head itself, or the request before it on this connection named."""
+        if session.tunnel or not data.credential:
+            return self._sessions.identify(data.client, session.credential if session.tunnel else session.known)
+        return await self._doorway.caller(data.client, data.credential)
