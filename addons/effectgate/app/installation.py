@@ -150,13 +150,8 @@ def report(fault: BaseException) -> None:
 
 
 def settle() -> None:
-    """Take what has been loaded out of the collector's sight: it lives on, and walking it again and again costs latency.
-
-    The last collection has nothing to do but to count: CPython 3.13 lets garbage of the oldest generation lie until it comes to
-    a quarter of what the last full collection left, which was all that is frozen now (70 MiB of requests, as measured).
-    """
+    """Take what has been loaded out of the collector's sight: it lives on, and walking it again and again costs latency."""
     gc.set_threshold(COLLECT_AFTER)
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    gc.collect()
