@@ -68,10 +68,11 @@ def _read_directory(directory: Path, trusted: bool, faults: list[Fault]) -> list
         message = f"the directory cannot be read: {error.strerror}"
         faults.append(Fault(str(directory), 0, "", message, "correct `packs:` or the permissions"))
         return []
-    return [source for path in files if (source := _read_file(path, trusted, faults))]
+    return [source for path in files if (source := read_file(path, trusted, faults))]
 
 
-def _read_file(path: Path, trusted: bool, faults: list[Fault]) -> Source | None:
+def read_file(path: Path, trusted: bool, faults: list[Fault]) -> Source | None:
+    """One file, or None and why not in `faults`."""
     try:
         if path.exists() and not path.is_file():  # a pipe in a repository's own packs would be waited for, for ever
             faults.append(Fault(str(path), 0, "", "this is no regular file", "take it out of the directory"))
