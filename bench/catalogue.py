@@ -87,7 +87,7 @@ def answered(catalog: Catalog, grant: Grant, operation: Operation) -> Answered:
     """The operation put to the catalogue."""
     if operation.facts is None:
         return Answered(operation, None, "")
-    named = [match for match in recognise(catalog, operation.facts) if match.named]
+    named = [match for match in recognise(catalog.candidates(operation.facts), operation.facts) if match.named]
     effect = min(named, key=lambda match: match.entry.rank).effect.id if named else ""
     return Answered(operation, decide(catalog, grant, operation.facts, now=NOW, ports=PORTS), effect)
 
@@ -150,7 +150,7 @@ def main() -> int:
     parser.add_argument("--offenders", type=int, default=5)
     parser.add_argument("--alone", action="store_true")
     options = parser.parse_args()
-    catalog = loaded(options.packs or [ROOT / "effects"]).catalog
+    catalog = loaded(options.packs or [Path(__file__).parents[1] / "effects"]).catalog
     grant = grant_of_ids(catalog, plain_reads(catalog))
     total: list[Answered] = []
     begin = time.perf_counter()

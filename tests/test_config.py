@@ -146,3 +146,9 @@ def test_the_file_is_found_by_option_then_environment_then_directory(
     monkeypatch.setenv("EFFECTGATE_CONFIG", "environment.yaml")
     assert load_settings().listen.port == 2
     assert load_settings(tmp_path / "option.yaml").listen.port == 1
+
+
+def test_a_limit_that_would_refuse_everything_is_a_fault() -> None:
+    found = faults("limits:\n  connections: 0\n  head_seconds: -1\n  idle_seconds: 0\n  held: 3\n")
+    keys = ["connections", "head_seconds", "idle_seconds", "held"]
+    assert found == [(line, f"limits.{key}") for line, key in enumerate(keys, 2)]

@@ -15,12 +15,15 @@ from effectgate.policy.fault import Fault, FaultsError, PatternError
 from effectgate.policy.schema import Table, read_table
 from effectgate.setting_values import (
     Address,
+    Count,
     EffectId,
     HostPort,
     Listen,
     Name,
     Network,
+    PathText,
     Port,
+    Seconds,
     SiteAddress,
     StaticAnswer,
     Store,
@@ -28,6 +31,7 @@ from effectgate.setting_values import (
     parse_address,
 )
 from effectgate.strict_yaml import read_yaml
+from effectgate.text_file import read_text
 
 FILE_NAME = "effectgate.yaml"
 ENVIRONMENT = "EFFECTGATE_CONFIG"
@@ -63,7 +67,24 @@ class NetworkRules(Table):
     ports: list[Port] = Field([80, 443])
     allow_private: list[Network] = Field([])
     resolve: dict[HostPort, StaticAnswer] = Field({})
-    upstream_ca: str | None = None
+    upstream_ca: PathText | None = None
+
+
+class Limits(Table):
+    """What clients may take of the proxy, and how long they may take about it; `proxy.settings.Limits` tells of each."""
+
+    connections: Count = 2000
+    connections_per_agent: Count = 256
+    strangers: Count = 256
+    requests_per_agent: Count = 256
+    held_bytes: Count = 134_217_728
+    held_bytes_per_agent: Count = 33_554_432
+    head_seconds: Seconds = 10
+    body_seconds: Seconds = 60
+    body_bytes: Count = 1024
+    read_seconds: Seconds = 60
+    idle_seconds: Seconds = 300
+    quiet_seconds: Seconds = 600
 
 
 class Exemption(Table):
@@ -79,21 +100,22 @@ class Written(Table):
     listen: Listen = "127.0.0.1:8080"
     api: Api = Api()
     metrics: Listen = "127.0.0.1:9464"
-    packs: Annotated[list[str], AfterValidator(_not_empty)] = Field(["effects"])
-    grants: str = "grants.yaml"
-    state: str = "var"
-    certs: str = "certs"
+    packs: Annotated[list[PathText], AfterValidator(_not_empty)] = Field(["effects"])
+    grants: PathText = "grants.yaml"
+    state: PathText = "var"
+    certs: PathText = "certs"
     store: Store = "sqlite"
     sites: dict[Name, list[SiteAddress]] = Field({})
     receipts: Receipts = Receipts()
     workers: Workers = 1
     network: NetworkRules = NetworkRules()
+    limits: Limits = Limits()
     exceptions: list[Exemption] = Field([])
     mcp_servers: dict[str, str] = Field({})
 
 
 # The tables whose keys are ours; `sites` and its kin hold the operator's keys and count as one setting.
-TABLES: frozenset[KeyPath] = frozenset({(), ("api",), ("receipts",), ("network",)})
+TABLES: frozenset[KeyPath] = frozenset({(), ("api",), ("receipts",), ("network",), ("limits",)})
 
 
 # What a reload takes over; anything else takes effect after a restart.
@@ -173,6 +195,14 @@ class Settings:
         return value_at(self.document, path) is not MISSING
 
 
+def deciding(settings: Settings) -> tuple[Path, ...]:
+    """Every file and directory of ours by which a grant is read and kept."""
+    anchors = settings.written.network.upstream_ca
+    files = (settings.file, settings.path(anchors) if anchors is not None else None)
+    present = tuple(file for file in files if file is not None)
+    return (*present, settings.grants, settings.state, settings.certs, *settings.packs)
+
+
 def _leaves(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
     if isinstance(value, dict) and path in TABLES:
         for key, item in value.items():
@@ -187,7 +217,7 @@ def find_file(option: Path | None) -> Path | None:
         return option
     if named := os.environ.get(ENVIRONMENT):
         return Path(named)
-    return next((file for file in (Path(FILE_NAME), PROJECT / FILE_NAME) if file.is_file()), None)
+    return next((file for file in (Path(FILE_NAME), PROJECT / FILE_NAME) if os.path.lexists(file)), None)
 
 
 def load_settings(option: Path | None = None) -> Settings:
@@ -196,7 +226,7 @@ def load_settings(option: Path | None = None) -> Settings:
     if file is None:
         return Settings(Written(), None, PROJECT if SHIPPED_PACKS.is_dir() else Path.cwd(), NOTHING)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise FaultsError([Fault(str(file), 0, "", f"cannot be read ({reason})", "name a readable file")]) from error
@@ -209,7 +239,7 @@ def settings_in_spite(option: Path | None = None) -> Settings:
     if file is None:
         return load_settings(None)
     try:
-        document = read_yaml(file.read_text(encoding="utf-8"), str(file))
+        document = read_yaml(read_text(file), str(file))
     except (FaultsError, ValueError, OSError):
         document = NOTHING
     sound = {key: value_at(document, (key,)) for key in PLACES if _sound(document, key)}

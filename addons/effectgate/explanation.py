@@ -54,7 +54,7 @@ class Explainer:
             return facts
         unread = facts.with_body(None)
         held = self.catalog.inspect_bytes(unread)
-        return unread.with_body(question.body) if len(question.body) <= held else unread
+        return unread.with_body(question.body, held) if len(question.body) <= held else unread
 
 
 def invalid(reason: str) -> Verdict:

@@ -48,9 +48,13 @@ class Metrics:
         self._expires = gauge("grant_expires_seconds", "Seconds until a grant expires.", "principal")
         self._reloads = counter("reload", "Reloads of packs, grants and settings.", "result")
         self._catalog = gauge("catalog_info", "The catalog in force.", "digest")
+        self._reloaded_well = gauge(
+            "reload_last_successful", "Whether what the files say is in force: 0 after a refused reload."
+        )
         self._pending = gauge("escalations_pending", "Escalations that wait for a person.")
         for result in ("ok", "error"):
             self._reloads.labels(result)
+        self._reloaded_well.set(1)
         self._pending.set(0)
         self.traffic = Traffic(registry)
 
@@ -93,6 +97,7 @@ class Metrics:
     def reloaded(self, ok: bool) -> None:
         """A reload was tried."""
         self._reloads.labels("ok" if ok else "error").inc()
+        self._reloaded_well.set(ok)
 
     def serve(self, address: Address) -> WSGIServer:
         """Serve `/metrics` on a port of its own, from a thread; close with `shutdown()`. Raises OSError naming the address."""
@@ -130,6 +135,9 @@ class Traffic:
         self._unreceipted = Counter(
             "effectgate_unreceipted", "Refusals that leave no receipt of their own.", ["kind"], registry=registry
         )
+        self._closed = Counter(
+            "effectgate_closed_connections", "Connections ended by a limit.", ["kind"], registry=registry
+        )
         self._open = Gauge("effectgate_open_connections", "Client connections.", registry=registry)
         for direction in ("sent", "received"):
             self._bytes.labels(direction)
@@ -141,6 +149,10 @@ class Traffic:
     def unreceipted(self, kind: str) -> None:
         """A refusal without a receipt: no credential, a head that is no request, too many connections."""
         self._unreceipted.labels(kind).inc()
+
+    def closed(self, kind: str) -> None:
+        """A connection that a limit ended."""
+        self._closed.labels(kind).inc()
 
     def upstream_error(self, kind: str) -> None:
         """An allowed request got nowhere."""

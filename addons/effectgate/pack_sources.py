@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from effectgate.policy.fault import Fault, FaultsError
+from effectgate.text_file import read_text
 
 CEILINGS = "ceilings"
 
@@ -74,12 +75,10 @@ def _read_directory(directory: Path, trusted: bool, faults: list[Fault]) -> list
 def read_file(path: Path, trusted: bool, faults: list[Fault]) -> Source | None:
     """One file, or None and why not in `faults`."""
     try:
-        if path.exists() and not path.is_file():  # a pipe in a repository's own packs would be waited for, for ever
-            faults.append(Fault(str(path), 0, "", "this is no regular file", "take it out of the directory"))
-            return None
-        return Source(str(path), path.stem, path.read_bytes().decode("utf-8"), trusted)
+        return Source(str(path), path.stem, read_text(path), trusted)
     except OSError as error:
-        faults.append(Fault(str(path), 0, "", f"the file cannot be read: {error.strerror}", "correct its permissions"))
+        fix = "correct its permissions, or take it out of the directory"
+        faults.append(Fault(str(path), 0, "", f"the file cannot be read: {error.strerror}", fix))
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         faults.append(Fault(str(path), line, "", "the file is not UTF-8 here", "save it as UTF-8"))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address, ip_network
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator
 
+from effectgate.policy.authority import EnvelopeError, parse_authority
 from effectgate.policy.fault import PatternError
 
 
@@ -34,7 +36,13 @@ def parse_address(text: str) -> Address:
 
 
 def _host_port(text: str) -> str:
-    return str(parse_address(text))
+    """An endpoint as requests name it (design.md section 3), so that it is found whatever its letters and last dot."""
+    parse_address(text)
+    try:
+        found = parse_authority(text, None)
+    except EnvelopeError as error:
+        raise PatternError(f"{text!r} is no endpoint: {error}", 'write it as "api.example.com:443"') from None
+    return str(Address(found.host, found.port))
 
 
 def _site_address(text: str) -> str:
@@ -54,13 +62,16 @@ def _listen_address(text: str) -> str:
 
 
 def _static_answer(text: str) -> str:
+    host, port = parse_address(text)
     try:
-        ip_address(parse_address(text).host)
+        address = ip_address("" if "%" in host else host)
     except ValueError:
         raise PatternError(
             f"{text!r} does not start with an IP address", 'write IP:PORT, such as "127.0.0.1:9443"'
         ) from None
-    return text
+    if not port:
+        raise PatternError(f"{text!r} has no port that can be dialled", "choose a port from 1 to 65535")
+    return str(Address(str(address), port))
 
 
 def _network(text: str) -> str:
@@ -89,6 +100,16 @@ def _effect_id(text: str) -> str:
     return text
 
 
+def _path_text(text: str) -> str:
+    if not text or not text.isprintable():
+        raise PatternError(f"{text!r} is not a path", "write a path of printable characters, such as var")
+    try:
+        Path(text).expanduser()
+    except RuntimeError:
+        raise PatternError(f"{text!r} names a home directory that is not there", "write the path out") from None
+    return text
+
+
 def _store(text: str) -> str:
     if text.startswith(("postgresql://", "postgres://")):
         raise PatternError("the PostgreSQL store is not in this version", 'write "sqlite" for now')
@@ -103,13 +124,28 @@ def _one_worker(count: int) -> int:
     return count
 
 
+def _at_least_one(count: int) -> int:
+    if count < 1:
+        raise PatternError(f"{count} would refuse everything", "write at least 1, or leave it out")
+    return count
+
+
+def _seconds(seconds: float) -> float:
+    if not 0 < seconds <= 86400:
+        raise PatternError(f"{seconds:g} s is not a time to wait", "write more than 0 and at most 86400 seconds")
+    return seconds
+
+
 Listen = Annotated[str, AfterValidator(_listen_address)]
 HostPort = Annotated[str, AfterValidator(_host_port)]
 SiteAddress = Annotated[str, AfterValidator(_site_address)]
 StaticAnswer = Annotated[str, AfterValidator(_static_answer)]
 Network = Annotated[str, AfterValidator(_network)]
+PathText = Annotated[str, AfterValidator(_path_text)]
 Store = Annotated[str, AfterValidator(_store)]
 Workers = Annotated[int, AfterValidator(_one_worker)]
 Port = Annotated[int, AfterValidator(_port)]
 Name = Annotated[str, AfterValidator(_name)]
 EffectId = Annotated[str, AfterValidator(_effect_id)]
+Count = Annotated[int, AfterValidator(_at_least_one)]
+Seconds = Annotated[float, AfterValidator(_seconds)]

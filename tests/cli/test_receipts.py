@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +23,8 @@ from effectgate.receipts.evidence import Evidence
 from effectgate.receipts.store_keys import installation_key, publish, signing_key
 from effectgate.receipts.store_limits import Ledger, used_so_far
 from effectgate.receipts.store_sqlite import SqliteStore
+
+ADDONS = Path(__file__).parents[2] / "addons"
 
 
 @pytest.fixture
@@ -78,6 +82,22 @@ def test_a_store_of_strangers_is_listed_and_verified_without_a_traceback(effectg
     ran = effectgate("receipts", "verify")
     assert ran.code == 1
     assert "edit: row 3" in ran.out
+
+
+def test_half_of_a_surrogate_pair_is_shown_as_an_escape(recorded: Path) -> None:
+    """As a process of its own: what matters is what its stdout can encode."""
+    with sqlite3.connect(recorded / "var" / "receipts.db") as store:
+        body = '{"receipt_id": "feed0000", "kind": "decision", "reason": "\\ud800 \\ud83d\\ude00"}'
+        store.execute("UPDATE receipts SET body = ? WHERE seq = 3", (body,))
+    store.close()
+    command = [sys.executable, "-m", "effectgate", "receipts", "show", "feed0000", "--json"]
+    environment = {"PYTHONPATH": str(ADDONS), "PATH": "/usr/bin:/bin"}
+    for encoding in ("utf-8", "ascii"):
+        ran = subprocess.run(
+            command, env={**environment, "PYTHONIOENCODING": encoding}, capture_output=True, check=False
+        )
+        assert (ran.returncode, ran.stderr) == (0, b"")
+        assert json.loads(ran.stdout)[0]["reason"] == "\ud800 \U0001f600"
 
 
 def test_verify_needs_trust_and_names_a_forgery(effectgate: Command, recorded: Path) -> None:

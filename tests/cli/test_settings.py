@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,30 @@ def test_the_doctor_finds_what_is_wrong(effectgate: Command, installation: Path)
     assert problems == {"state", "grants"}
     assert all(finding["fix"] for finding in findings if finding["level"] != "ok")
     assert effectgate("doctor").code == 1
+
+
+@pytest.mark.parametrize("command", [("config", "show"), ("doctor",), ("grant", "check"), ("token", "new", "x")])
+@pytest.mark.parametrize("odd", ['"a\\0b"', '""', '"~nobody-of-this-name/x"', '"a\\eb"'])
+def test_an_odd_path_is_a_fault_of_its_line(
+    effectgate: Command, installation: Path, command: tuple[str, ...], odd: str
+) -> None:
+    (installation / "effectgate.yaml").write_text(f"# paths\nstate: {odd}\n")
+    ran = effectgate(*command)
+    assert ran.code == (1 if command == ("doctor",) else 2)
+    assert "effectgate.yaml:2" in ran.out + ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("name", ["effectgate.yaml", "grants.yaml", "effects/notes.toml"])
+@pytest.mark.parametrize("command", [("grant", "check"), ("doctor",)])
+def test_a_pipe_in_the_place_of_a_file_is_told_and_not_waited_for(
+    effectgate: Command, installation: Path, name: str, command: tuple[str, ...]
+) -> None:
+    (installation / name).unlink()
+    os.mkfifo(installation / name)
+    ran = effectgate(*command)
+    assert name in ran.out + ran.err
+    assert ran.code in (1, 2)
 
 
 @pytest.mark.parametrize(

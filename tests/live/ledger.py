@@ -34,8 +34,12 @@ class Pair:
     @property
     def answers(self) -> dict[str, str]:
         """For `network.resolve`."""
-        secure = {f"{host}:443": self.secure.address for host in HOSTS}
-        return secure | {f"{host}:80": self.plain.address for host in HOSTS}
+        return self.answering(HOSTS)
+
+    def answering(self, hosts: Sequence[str]) -> dict[str, str]:
+        """For `network.resolve`: these hosts are here, on 443 with TLS and on 80 without."""
+        secure = {f"{host}:443": self.secure.address for host in hosts}
+        return secure | {f"{host}:80": self.plain.address for host in hosts}
 
     def requests(self) -> list[Seen]:
         """Everything that arrived at either."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from live.ask import Request, plain, plain_in_tunnel, tls_1, tls_2, websocket
-from live.gate import Agent, Gate, serving, wait
+from live.gate import Agent, serving, wait
 from live.ledger import Pair, ledger_gate
+from live.watched import WatchedGate
 from live.wire import Door, Response
 from origin.certificates import Authority
 from origin.server import Origins
@@ -21,21 +21,6 @@ REFUSED = [
     Request("GET", "https://api.ledger.test/feed"),
     Request("GET", "https://api.ledger.test/items/../feed"),
 ]
-
-
-class WatchedGate(Gate):
-    """A gate that writes down its lookups and connects."""
-
-    program = (str(Path(__file__).with_name("watched_serve.py")),)
-
-    @property
-    def watch(self) -> Path:
-        """Where they are written."""
-        return self.directory / "watched"
-
-    def seen(self) -> list[str]:
-        """Lookups and connects so far."""
-        return self.watch.read_text().splitlines()
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ def shape(text: str, **keys: Any) -> Shape:
     """`"GET POST api.test/a/{b}"` and any further key of a shape."""
     *methods, place = text.split(" ")
     host, slash, path = place.partition("/")
-    for carrier in ("query", "headers", "form"):
+    for carrier in ("query", "headers", "form", "json"):
         if carrier in keys:
             keys[carrier] = patterns(keys[carrier])
     fold = keys.get("fold", False)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from effectgate.policy import catalog as module
-from effectgate.policy.catalog import Catalog, recognisers
-from effectgate.policy.effect import GraphQL
+from effectgate.policy.catalog import Catalog
 from effectgate.policy.facts import facts_from_url
 from policy.build import ask, effect, shape
 
@@ -42,16 +41,6 @@ def test_a_read_vouch_carries_no_body() -> None:
     catalog = Catalog.build([READ, WRITE])
     assert not ask(catalog, "v/read", "GET https://a.test/", body=b"x").allowed
     assert ask(catalog, "v/write", "POST https://b.test/", body=b"x").allowed
-
-
-def test_shapes_with_json_or_graphql_match_nothing_yet() -> None:
-    written = (
-        shape("POST a.test/x"),
-        shape("POST a.test/y", graphql=GraphQL("query")),
-        shape("POST a.test/z", json={"/a": ()}),
-    )
-    assert recognisers(effect("j/e", "publish", *written)) == written[:1]
-    assert not recognisers(effect("j/e", "publish", *written[1:]))
 
 
 def test_known_ports() -> None:

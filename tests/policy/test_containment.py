@@ -11,9 +11,14 @@ from effectgate.policy.containment import contained, overlaps, strictly_containe
 from effectgate.policy.discriminator import Truth, evaluate
 from effectgate.policy.effect import GraphQL, Shape
 from effectgate.policy.facts import RequestFacts, facts_from_url
+from effectgate.policy.value import ValuePattern
 from policy.build import shape
 
 A = "GET a.test/x/{y}"
+
+
+def fields(*names: str) -> GraphQL:
+    return GraphQL("query", tuple(ValuePattern.parse(name) for name in names))
 
 
 def made(text: str, **keys: Any) -> Shape:
@@ -50,8 +55,13 @@ def made(text: str, **keys: Any) -> Shape:
         (made(A, form={"h": "v"}), made(A, form={"h": "*"}), True),
         (made(A), made(A, query_only=frozenset(), absent=frozenset({"h"})), True),
         (made(A, body=True, encoded_slash=True), made(A), True),
-        (made(A, graphql=GraphQL("query", ("a",))), made(A, graphql=GraphQL("query")), True),
-        (made(A, graphql=GraphQL("query")), made(A, graphql=GraphQL("query", ("a",))), False),
+        (made(A, graphql=fields("a")), made(A, graphql=fields()), True),
+        (made(A, graphql=fields()), made(A, graphql=fields("a")), False),
+        (made(A, graphql=fields("createIssue")), made(A, graphql=fields("create*")), True),
+        (made(A, graphql=fields("create*")), made(A, graphql=fields("createIssue", "updateIssue")), False),
+        (made(A, graphql=fields("a", "b")), made(A, graphql=fields("a", "b", "c")), True),
+        (made(A, json={"/m": "get_*"}), made(A, json={"/m": "*"}), True),
+        (made(A, json={"/m": "get_*"}), made(A, json={"/M": "*"}), False),
         (made(A, graphql=GraphQL("mutation")), made(A), True),
         (made(A), made(A, graphql=GraphQL("mutation")), False),
     ],

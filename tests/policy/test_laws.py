@@ -178,8 +178,11 @@ def unscoped(grant: Grant) -> Grant:
 
 def writes(catalog: Catalog, effect_id: str | None, spelled: RequestFacts, plain: RequestFacts) -> bool:
     """Whether the effect has a shape of its own for this spelling, which does not name the plain one."""
-    before = {match.entry for match in recognise(catalog, plain) if match.named}
-    return any(m.named and m.effect.id == effect_id and m.entry not in before for m in recognise(catalog, spelled))
+    before = {match.entry for match in recognise(catalog.candidates(plain), plain) if match.named}
+    return any(
+        m.named and m.effect.id == effect_id and m.entry not in before
+        for m in recognise(catalog.candidates(spelled), spelled)
+    )
 
 
 def check_spelling(catalog: Catalog, grant: Grant, plain: RequestFacts | None, spelled: RequestFacts | None) -> None:

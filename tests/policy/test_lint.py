@@ -39,7 +39,6 @@ FOUND = [
     ("cleartext", shaped("a", more=', scheme = "http"'), "effect[0].matches.http[0]", 13, "without TLS"),
     ("large-inspect", shaped("a", more=', inspect = "1 GiB"'), "effect[0].matches.http[0]", 13, "1073741824 bytes"),
     ("unreachable", shaped("a", "publish", method="TRACE"), "effect[0].matches.http[0]", 13, "never forwarded"),
-    ("unreachable", shaped("a", more=', json = { a = "b" }'), "effect[0].matches.http[0]", 13, "json or graphql"),
     ("untested", effect(), "effect[0]", 4, "no example names demo/one"),
     ("redundant", effect(http=ROW.format("GET", "api.example.com", "/x/{id}") + ",\n" + ROW.format("GET", "api.example.com", "/x/*")),
      "effect[0].matches.http[0]", 13, "lies within another of it"),

@@ -13,7 +13,7 @@ ROOM = Path(__file__).parents[2] / "addons" / "effectgate" / "policy"
 LIBRARIES = {"pydantic", "pydantic_core", "publicsuffixlist", "idna", "graphql", "rfc8785"}
 PURE = {
     "__future__", "collections", "contextlib", "dataclasses", "datetime", "difflib", "enum", "functools", "hashlib",
-    "ipaddress", "itertools", "json", "re", "types", "typing", "unicodedata", "urllib",
+    "ipaddress", "itertools", "json", "re", "types", "typing", "unicodedata", "urllib", "zlib",
 }  # fmt: skip
 
 

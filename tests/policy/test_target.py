@@ -52,6 +52,8 @@ def test_split_refuses(raw: bytes) -> None:
         ("/a..b", ("a..b",)),
         ("/@scope%2fname", ("@scope%2Fname",)),
         ("/%25252x", ("%252x",)),
+        ("/%2525%252541", ("%25%2541",)),
+        ("/a%EF%BC%8Fb%EF%BC%9B", ("a／b；",)),
     ],
 )
 def test_decoded_once(path: str, segments: tuple[str, ...]) -> None:
@@ -67,7 +69,9 @@ AMBIGUOUS = {
     "NUL and controls": ["/a%00", "/%00a", "/a%0a", "/a%0D%0Ab", "/a%1f", "/a%7f", "/a%09b"],
     "backslash": ["/a\\b", "/a%5cb", "/a%5Cb", "/..\\..\\a", "/%5c%5cevil.test"],
     "doubly encoded": ["/%252e%252e/a", "/a%252fb", "/a%255cb", "/a%2500", "/%252E", "/a%25%32%66b", "/%25%32%65%25%32%65", "/a%25%30%30"],
-    "encoded more often": ["/%25252e", "/%2525252f", "/a%25255c"],
+    "encoded more often": ["/%25252e", "/%2525252f", "/a%25255c", "/%25%2532e", "/%25%32%352f", "/a%25%2535c"],
+    "dot segments between other letters": ["/a%EF%BC%8F..%EF%BC%8Fb", "/..%EF%BC%BCb", "/..%EF%BC%9Bx/a", "/%EF%BC%8E.%EF%BC%8Fa", "/..%EF%B9%94x"],
+    "doubly encoded in other letters": ["/%EF%BC%852e", "/a%EF%BC%85%EF%BC%92f"],
     "bad escapes": ["/%", "/%2", "/%zz", "/a%2xb", "/%u002e", "/100%", "/%%32%65"],
     "not UTF-8": ["/%ff", "/%c0%ae", "/%c0%af", "/%ed%a0%80", "/%e2%82", "/%80"],
     "too long": ["/" + "a" * MAX_PATH, "/a" + "%2f" * (MAX_ENCODED_SLASHES + 1)],

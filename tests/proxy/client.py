@@ -99,9 +99,10 @@ class Wire:
             return self._chunked()
         if "content-length" not in headers:
             return self.rest()
-        return self._exactly(int(headers["content-length"]))
+        return self.exactly(int(headers["content-length"]))
 
-    def _exactly(self, size: int) -> bytes:
+    def exactly(self, size: int) -> bytes:
+        """The next `size` bytes. Raises EOFError where the connection ends before."""
         while len(self._buffer) < size:
             if not self._more():
                 raise EOFError(self._buffer)
@@ -115,7 +116,7 @@ class Wire:
                 if not self._more():
                     raise EOFError(out)
             line, _, self._buffer = self._buffer.partition(b"\r\n")
-            chunk = self._exactly(int(line, 16) + 2)[:-2]
+            chunk = self.exactly(int(line, 16) + 2)[:-2]
             if not chunk:
                 return out
             out += chunk

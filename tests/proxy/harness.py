@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import socket
 import ssl
 import threading
 import time
@@ -16,7 +15,7 @@ from typing import Any, TypeVar
 from effectgate.boundary import Caller, Outcome
 from effectgate.proxy import certs
 from effectgate.proxy.engine import ProxyEngine
-from effectgate.proxy.loop import GuardedLoop
+from effectgate.proxy.loop import GuardedLoop, ResolveError
 from effectgate.proxy.settings import ProxySettings
 
 from .client import AGENT, AUTH, Reply, Wire
@@ -43,17 +42,13 @@ class Names:
         self.asked: list[str] = []
         self.delay = 0.0
 
-    def __call__(self, host: str, port: int, family: int, kind: int, proto: int, flags: int) -> list[Any]:
+    async def __call__(self, host: str) -> list[str]:
         self.asked.append(host)
-        time.sleep(self.delay)
+        await asyncio.sleep(self.delay)
         found = self.table.get(host)
         if found is None:
-            raise socket.gaierror(socket.EAI_NONAME, "unknown")
-        families = [(socket.AF_INET6 if ":" in text else socket.AF_INET, text) for text in found]
-        return [
-            (fam, socket.SOCK_STREAM, 6, "", (text, port, 0, 0) if fam == socket.AF_INET6 else (text, port))
-            for fam, text in families
-        ]
+            raise ResolveError("there is no such name")
+        return found
 
 
 class Proxy:

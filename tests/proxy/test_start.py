@@ -138,33 +138,5 @@ def test_draining_lets_what_is_in_flight_end(proxy: Make, origin: MakeOrigin) ->
     assert gate.boundary.completed[0][1].success
 
 
-def test_too_many_connections_are_told(proxy: Make) -> None:
-    gate = proxy(connections=2)
-    with gate.wire() as one, gate.wire() as two:
-        for wire in (one, two):
-            wire.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert wire.reply().status == 200
-        with gate.wire() as three:
-            assert (three.reply().status, three.closed()) == (429, True)
-    assert eventually(lambda: len(gate.engine.gate.sessions) == 0)
-    with gate.wire() as four:
-        four.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert four.reply().status == 200
-
-
-def test_too_many_requests_in_flight_are_429(proxy: Make, origin: MakeOrigin) -> None:
-    def wait(exchange: Exchange) -> None:
-        exchange.head()
-        exchange.read()
-
-    gate = proxy({("allowed.test", 443): origin(wait)}, requests_in_flight=1)
-    with gate.tunnel("allowed.test:443") as wire:
-        wire.send("GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n")
-        assert eventually(lambda: gate.engine.gate.sessions.in_flight["agent"] == 1)
-        answer = gate.get("allowed.test")
-        assert (answer.status, answer.json()["reason_code"]) == (429, "TEMPORAL_THROTTLE")
-    assert eventually(lambda: gate.engine.gate.sessions.in_flight["agent"] == 0)
-
-
 def test_a_strange_client_address_is_blocked_by_mitmproxys_own_addon(proxy: Make) -> None:
     assert proxy().engine.master.addons.get("block") is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_network
 
 from effectgate.config import Settings
-from effectgate.proxy.settings import Endpoint, ProxySettings
+from effectgate.proxy.settings import Endpoint, Limits, ProxySettings
 from effectgate.setting_values import parse_address
 
 
@@ -21,6 +21,7 @@ def proxy_settings(settings: Settings) -> ProxySettings:
         allow_private=tuple(map(ip_network, rules.allow_private)),
         private=frozenset(_endpoint(text) for rows in written.sites.values() for text in rows),
         own=frozenset(map(_endpoint, (written.api.http, written.api.grpc, written.metrics))),
+        limits=Limits(**written.limits.model_dump()),
         upstream_ca=settings.path(rules.upstream_ca) if rules.upstream_ca is not None else None,
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from effectgate.app.cache import cache_key, read_cache, write_cache
+from effectgate.app.shelf import shelved
 from effectgate.config import Settings, load_settings, settings_in_spite
 from effectgate.pack_sources import Sources, read_sources
 from effectgate.policy.catalog import Catalog
@@ -20,6 +21,7 @@ from effectgate.policy.grant import Grant
 from effectgate.policy.lattice import Ceiling
 from effectgate.policy.site import Sites
 from effectgate.strict_yaml import read_yaml
+from effectgate.text_file import read_text
 
 if TYPE_CHECKING:
     from effectgate.packs_io import Library
@@ -74,7 +76,7 @@ def read_policy(settings: Settings, override: Override = NO_OVERRIDE, former: Po
     if (kept := read_cache(key)) is not None:
         return Policy(Catalog.build(kept[0]), kept[1], key)
     library = _library(settings, override, sources)
-    write_cache(key, (list(library.catalog.effects.values()), dict(library.ceilings)))
+    write_cache(key, ([shelved(effect) for effect in library.catalog.effects.values()], dict(library.ceilings)))
     return Policy(library.catalog, library.ceilings, key)
 
 
@@ -120,7 +122,7 @@ def read_grants(settings: Settings, policy: Policy, now: datetime) -> Grants:
 def _text(settings: Settings) -> str:
     file = settings.grants
     try:
-        return file.read_text(encoding="utf-8")
+        return read_text(file)
     except FileNotFoundError:
         fix = "write one (docs/grants.md), or let ./run_proxy.sh make a demo one"
         raise FaultsError([Fault(str(file), 0, "", "there is no grants file", fix)]) from None
@@ -147,7 +149,9 @@ def read_all(option: Path | None, now: datetime, former: Loaded | None = None) -
     without a catalogue only its names are left unchecked in the grants.
     """
     faults: list[Fault] = []
-    settings = _gathered(faults, lambda: load_settings(option))
+    if former is not None:
+        option = former.settings.file
+    settings = _gathered(faults, lambda: _settings(option, former))
     place = settings or settings_in_spite(option)
     policy = grants = None
     if settings is not None or all(directory.is_dir() for directory in place.packs):
@@ -158,6 +162,11 @@ def read_all(option: Path | None, now: datetime, former: Loaded | None = None) -
         raise FaultsError(faults)
     tokens = {name: frozenset({digest}) for name, digest in grants.tokens.items()}
     return Loaded(settings, policy, grants.by_principal, tokens)
+
+
+def _settings(option: Path | None, former: Loaded | None) -> Settings:
+    """Those of the start are read again, or none: a file that has appeared since, on a path of the search, may be anybody's."""
+    return former.settings if former is not None and option is None else load_settings(option)
 
 
 def _gathered[T](faults: list[Fault], read: Callable[[], T]) -> T | None:

@@ -6,6 +6,7 @@ Every module here imports what it needs inside its commands: `effectgate version
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 
@@ -43,6 +44,8 @@ COLLECT_AFTER = 100_000
 def main() -> None:
     """Run the command of `sys.argv` and exit with its code."""
     gc.set_threshold(COLLECT_AFTER)
+    _print_anything()
+    os.umask(os.umask(0o077) | 0o022)  # whatever it was, no file of ours is there for everyone to write
     try:
         code = build()(standalone_mode=False) or 0
     except FaultsError as error:
@@ -62,6 +65,12 @@ def main() -> None:
             raise
         code = complain(str(error))
     sys.exit(code)
+
+
+def _print_anything() -> None:
+    """What stdout cannot encode, such as half of a surrogate pair in a store of strangers, is escaped; in JSON that is an escape too."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _usage(message: str) -> int:

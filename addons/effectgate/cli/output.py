@@ -37,7 +37,8 @@ def complain(*lines: str, code: int = USAGE) -> int:
 
 def print_json(value: object) -> None:
     """One JSON document on stdout."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    escaped = sys.stdout.encoding.lower() != "utf-8"
+    print(json.dumps(value, indent=2, ensure_ascii=escaped, default=str))
 
 
 def fault_json(fault: Fault) -> dict[str, object]:

@@ -63,9 +63,10 @@ def _granted(settings: Settings, name: str) -> bool:
     """Whether grants.yaml names this agent; one that cannot be read is for `grant check` to tell."""
     from effectgate.policy.fault import FaultsError
     from effectgate.strict_yaml import read_yaml
+    from effectgate.text_file import read_text
 
     try:
-        written = read_yaml(settings.grants.read_text(encoding="utf-8"), str(settings.grants)).value
+        written = read_yaml(read_text(settings.grants), str(settings.grants)).value
     except FileNotFoundError:
         return False
     except (OSError, UnicodeDecodeError, FaultsError):
@@ -123,9 +124,10 @@ def _written_hashes(settings: Settings, name: str) -> set[str]:
     from effectgate.policy.fault import FaultsError
     from effectgate.policy.grants_draft import token_hashes
     from effectgate.strict_yaml import read_yaml
+    from effectgate.text_file import read_regular
 
     try:
-        text = settings.grants.read_text(encoding="utf-8", errors="replace")
+        text = read_regular(settings.grants).decode("utf-8", "replace")
     except OSError:
         return set()
     try:

@@ -25,4 +25,6 @@ def _named(call: Call, catalog: Catalog, catch_all: Collection[str]) -> bool:
         facts = facts_from_url(call.method, url_of(call), headers, body.encode() or None)
     except EnvelopeError:
         return False
-    return any(match.named and match.effect.id not in catch_all for match in recognise(catalog, facts))
+    return any(
+        match.named and match.effect.id not in catch_all for match in recognise(catalog.candidates(facts), facts)
+    )

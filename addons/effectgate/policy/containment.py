@@ -6,9 +6,11 @@ The sets are of method, scheme, port, host, path and discriminators; `query_only
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 from effectgate.policy import language
-from effectgate.policy.effect import GraphQL, Patterns, Shape
+from effectgate.policy.effect import Patterns, Shape
+from effectgate.policy.value import ValuePattern
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -24,7 +26,7 @@ def contained(part: Shape, whole: Shape) -> bool:
             _patterns_within(mine, its, part.fold, whole.fold)
             for mine, its in zip(_carriers(part), _carriers(whole), strict=True)
         )
-        and _graphql_within(part.graphql, whole.graphql)
+        and _graphql_within(part, whole)
     )
 
 
@@ -45,6 +47,7 @@ def overlaps(one: Shape, two: Shape) -> bool:
             _patterns_meet(mine, its, one.fold, two.fold)
             for mine, its in zip(_carriers(one), _carriers(two), strict=True)
         )
+        and _graphql_meets(one, two)
     )
 
 
@@ -65,14 +68,26 @@ def _patterns_within(mine: Patterns, its: Patterns, fold: bool, whole_fold: bool
 
 
 def _patterns_meet(mine: Patterns, its: Patterns, fold: bool, other_fold: bool) -> bool:
-    return all(
-        any(language.intersects(a.program(fold), b.program(other_fold)) for a in mine[name] for b in its[name])
-        for name in mine.keys() & its.keys()
-    )
+    return all(_meet(mine[name], its[name], fold, other_fold) for name in mine.keys() & its.keys())
 
 
-def _graphql_within(part: GraphQL | None, whole: GraphQL | None) -> bool:
-    if whole is None or part is None:
-        return whole is None
-    fields_within = not whole.fields or (bool(part.fields) and set(part.fields) <= set(whole.fields))
-    return part.operation == whole.operation and fields_within
+def _meet(mine: Sequence[ValuePattern], its: Sequence[ValuePattern], fold: bool, other_fold: bool) -> bool:
+    return any(language.intersects(a.program(fold), b.program(other_fold)) for a in mine for b in its)
+
+
+def _graphql_within(part: Shape, whole: Shape) -> bool:
+    mine, its = part.graphql, whole.graphql
+    if its is None or mine is None:
+        return its is None
+    if mine.operation != its.operation or (part.fold and not whole.fold):
+        return False
+    within = bool(mine.fields) and all(field.included(its.fields, part.fold, whole.fold) for field in mine.fields)
+    return not its.fields or within
+
+
+def _graphql_meets(one: Shape, two: Shape) -> bool:
+    mine, its = one.graphql, two.graphql
+    if mine is None or its is None:
+        return True
+    fields = not mine.fields or not its.fields or _meet(mine.fields, its.fields, one.fold, two.fold)
+    return mine.operation == its.operation and fields

@@ -9,9 +9,12 @@ from effectgate.policy import sentence
 from effectgate.policy.catalog import Catalog
 from effectgate.policy.facts import RequestFacts
 from effectgate.policy.grant import Grant
+from effectgate.policy.index import Entry
 from effectgate.policy.outcome import Outcome, overgrown, weigh, weigh_expired
+from effectgate.policy.parts import split
 from effectgate.policy.proposal import proposals
 from effectgate.policy.recognition import Match, recognise
+from effectgate.policy.together import together
 from effectgate.policy.verdict import Verdict
 from effectgate.policy.vocabulary import Decision, Reason
 
@@ -28,11 +31,27 @@ def decide(
     ports: frozenset[int] = DEFAULT_PORTS,
     credentials: frozenset[str] = NO_CREDENTIALS,
 ) -> Verdict:
-    """Hold one request against one grant, in the order envelope (what of it only the catalogue knows), grant, recognition, port.
+    """Hold one request against one grant, part by part, in the order envelope (what of it only the catalogue knows), grant,
+    recognition, port.
 
     `ports` are `network.ports`; `credentials` are the HMACs of the request's own credentials, for entries that pin one.
     """
-    matches = recognise(catalog, facts)
+    candidates = catalog.candidates(facts)
+    return together(
+        [_decide(catalog, grant, part, candidates, now, ports, credentials) for part in split(facts, candidates)]
+    )
+
+
+def _decide(
+    catalog: Catalog,
+    grant: Grant,
+    facts: RequestFacts,
+    candidates: Sequence[Entry],
+    now: datetime,
+    ports: frozenset[int],
+    credentials: frozenset[str],
+) -> Verdict:
+    matches = recognise(candidates, facts)
     if overgrown(matches):
         return Verdict(Decision.DENY, Reason.PDP_ERROR, sentence.overgrown(facts))
     if grant.expires is not None and now >= grant.expires:

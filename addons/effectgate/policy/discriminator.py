@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 
-from effectgate.policy.effect import Patterns, Shape
-from effectgate.policy.facts import RequestFacts
+from effectgate.policy.effect import GraphQL, Patterns, Shape
+from effectgate.policy.facts import Part, RequestFacts
 from effectgate.policy.field import EMPTY, FORM, MULTIPART, Table
+from effectgate.policy.graphql_document import holds_graphql
+from effectgate.policy.json_body import is_json, strings_at
 from effectgate.policy.value import ValuePattern
 
 
@@ -36,31 +38,78 @@ def evaluate(shape: Shape, facts: RequestFacts, fold: bool) -> tuple[Truth, Boun
                 return Truth.FALSE, NOTHING
             together = min(together, truth)
             bound.update(taken)
-    return together, bound
+    return (
+        (together, bound) if facts.part is None else _with_part(shape, facts.part, fold or shape.fold, together, bound)
+    )
+
+
+def _with_part(shape: Shape, part: Part, fold: bool, together: Truth, bound: dict[str, str]) -> tuple[Truth, Bound]:
+    """What the discriminators that read documents add."""
+    for pointer, wanted in shape.json.items():
+        truth, taken = _at_pointer(part, pointer, wanted, fold)
+        together = min(together, truth)
+        bound.update(taken)
+    if shape.graphql is not None:
+        together = min(together, _root_field(shape.graphql, part, fold))
+    return (together, bound) if together is not Truth.FALSE else (together, NOTHING)
+
+
+def _at_pointer(part: Part, pointer: str, wanted: tuple[ValuePattern, ...], fold: bool) -> tuple[Truth, Bound]:
+    if not part.json:
+        return Truth.FALSE, NOTHING
+    values = None if part.document is None else strings_at(part.document, pointer, fold)
+    if values is None or len(values) > 1:
+        return Truth.UNREADABLE, NOTHING
+    return _first(wanted, next(iter(values)), fold) if values else (Truth.FALSE, NOTHING)
+
+
+def _root_field(wanted: GraphQL, part: Part, fold: bool) -> Truth:
+    if not part.graphql:
+        return Truth.FALSE
+    if part.field is None:
+        return Truth.UNREADABLE
+    return Truth.TRUE if wanted.names(part.field.operation, part.field.name, fold) else Truth.FALSE
 
 
 def _carriers(shape: Shape, facts: RequestFacts) -> Iterator[tuple[Patterns, Table | None, Table | None]]:
     """(patterns, their carrier, the carrier that must not contradict it); None is one that cannot be read."""
     if shape.headers:
-        yield shape.headers, facts.header_table, EMPTY
+        yield shape.headers, *tables("headers", facts)
     if shape.query:
-        is_form = facts.media_type in (FORM, MULTIPART)
-        yield shape.query, facts.query_table, facts.form_table if is_form else EMPTY
+        yield shape.query, *tables("query", facts)
     if shape.form:
-        yield shape.form, facts.form_table, facts.query_table
+        yield shape.form, *tables("form", facts)
+
+
+def tables(carrier: str, facts: RequestFacts) -> tuple[Table | None, Table | None]:
+    """A carrier (headers, query or form) and the one that must not contradict it; None is one that cannot be read."""
+    if carrier == "headers":
+        return facts.header_table, EMPTY
+    if carrier == "form":
+        return facts.form_table, facts.query_table
+    return facts.query_table, facts.form_table if facts.media_type in (FORM, MULTIPART) else EMPTY
+
+
+def values(name: str, carrier: Table | None, other: Table | None, fold: bool) -> frozenset[str] | None:
+    """The one value of a name as a set, empty where it has none; None where that is unreadable."""
+    if carrier is None:
+        return None
+    found = carrier.values(name, fold)
+    if found and (other is None or len(found | other.values(name, fold)) > 1):
+        return None
+    return found
 
 
 def _value(
     name: str, wanted: tuple[ValuePattern, ...], carrier: Table | None, other: Table | None, fold: bool
 ) -> tuple[Truth, Bound]:
-    if carrier is None:
+    found = values(name, carrier, other, fold)
+    if found is None:
         return Truth.UNREADABLE, NOTHING
-    values = carrier.values(name, fold)
-    if not values:
-        return Truth.FALSE, NOTHING
-    if other is None or len(values | other.values(name, fold)) > 1:
-        return Truth.UNREADABLE, NOTHING
-    value = next(iter(values))
+    return _first(wanted, next(iter(found)), fold) if found else (Truth.FALSE, NOTHING)
+
+
+def _first(wanted: tuple[ValuePattern, ...], value: str, fold: bool) -> tuple[Truth, Bound]:
     for pattern in wanted:
         if (bound := pattern.match(value, fold)) is not None:
             return Truth.TRUE, bound
@@ -85,4 +134,7 @@ def _query_within(shape: Shape, facts: RequestFacts) -> bool:
 
 def inspect_bytes(shape: Shape, facts: RequestFacts) -> int:
     """How much of the body this shape needs held to be decided, in bytes. Any form is held: `_method` may be in it."""
-    return shape.inspect if facts.body.present and facts.media_type == FORM else 0
+    if not facts.body.present:
+        return 0
+    reads = facts.media_type == FORM or (shape.json and is_json(facts.media_type))
+    return shape.inspect if reads or (shape.graphql is not None and holds_graphql(facts.media_type)) else 0

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from effectgate.policy.facts import INSPECT_DEFAULT
 from effectgate.policy.host import HostPattern
 from effectgate.policy.path import PathPattern
 from effectgate.policy.value import ValuePattern
 from effectgate.policy.vocabulary import Level, Risk
-
-# What one shape may ask to hold of a body, in bytes, unless it sets `inspect`.
-INSPECT_DEFAULT = 64 * 1024
 
 Patterns = Mapping[str, tuple[ValuePattern, ...]]
 NO_PATTERNS: Patterns = {}
@@ -19,10 +17,16 @@ NO_PATTERNS: Patterns = {}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphQL:
-    """The `graphql` discriminator: one operation kind and the root fields it may select (accepted now, matched by the catalogue issue)."""
+    """The `graphql` discriminator: one kind of operation, and patterns of the root fields it may select (none: any)."""
 
     operation: str
-    fields: tuple[str, ...] = ()
+    fields: tuple[ValuePattern, ...] = ()
+
+    def names(self, operation: str, name: str, fold: bool) -> bool:
+        """Whether it matches this root field; `fold` for a server that knows no letter case."""
+        return operation == self.operation and (
+            not self.fields or any(pattern.match(name, fold) is not None for pattern in self.fields)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +93,7 @@ class Effect:
     reserved: bool = False
     sinks: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()  # lowers.hosts as written (`@site` included)
-    shapes: tuple[Shape, ...] = ()  # sites resolved; empty with `hosts` set means the effect vouches
+    shapes: Sequence[Shape] = ()  # sites resolved; empty with `hosts` set means the effect vouches
     files: tuple[FileShape, ...] = ()
     tools: tuple[str, ...] = ()
     tool_params: Mapping[str, str] = field(default_factory=dict)  # parameter -> argument of the tool
@@ -97,6 +101,12 @@ class Effect:
     parameters: frozenset[str] | None = None  # what a `where` may name: bound by every shape as written; None: any name
     tenant: frozenset[str] = frozenset()  # what every grant entry must scope
     digest: str = ""
+    reach: tuple[HostPattern, ...] = field(init=False)  # the hosts of its shapes, each once
+    ports: frozenset[int] = field(init=False)  # the ports of its shapes
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reach", tuple(dict.fromkeys(shape.host for shape in self.shapes)))
+        object.__setattr__(self, "ports", frozenset(port for shape in self.shapes for port in shape.ports))
 
     @property
     def pack(self) -> str:

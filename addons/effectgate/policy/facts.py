@@ -13,25 +13,49 @@ from functools import cached_property
 
 from effectgate.policy import field, target
 from effectgate.policy.authority import Authority, EnvelopeError, parse_authority
+from effectgate.policy.content_coding import decoded
 from effectgate.policy.field import EMPTY, Table
+from effectgate.policy.graphql_document import RootField
+from effectgate.policy.json_body import Document, is_json, read_json
 from effectgate.policy.reading import Readings
 
-__all__ = ["NO_BODY", "UNREAD", "Body", "EnvelopeError", "RequestFacts", "facts_from_url", "read_facts"]
+__all__ = ["NO_BODY", "UNREAD", "Body", "EnvelopeError", "Part", "RequestFacts", "facts_from_url", "read_facts"]
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 URL_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 
+# What one shape may ask to hold of a body, in bytes, unless it sets `inspect`.
+INSPECT_DEFAULT = 64 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Whether the request has a body, and its bytes where they were held (`content` None: not held, or too large to hold)."""
+    """Whether the request has a body, and its bytes where they were held (`content` None: not held, or too large to hold).
+
+    `within`: how many bytes may be held of it, coded or decoded.
+    """
 
     present: bool
     content: bytes | None = None
+    within: int = INSPECT_DEFAULT
 
 
 NO_BODY = Body(False)
 UNREAD = Body(True)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One act of a request that carries several (design.md section 2, rule 5).
+
+    `document`: the call in its JSON body, None where the body is unreadable; `field`: the GraphQL root field, None where the document
+    is unreadable. `graphql` and `json` are false where the request has no such thing at all.
+    """
+
+    json: bool
+    document: Document | None
+    graphql: bool = False
+    field: RootField | None = None
 
 
 @dataclass(frozen=True)
@@ -53,13 +77,15 @@ class RequestFacts:
     encoded_slash: bool
     segments: tuple[str, ...]
     readings: Readings
+    part: Part | None = None  # set by `parts` where a candidate shape reads documents
 
-    def with_body(self, content: bytes | None) -> RequestFacts:
-        """The same request with its body held; None says that it is there and could not be held."""
-        body = Body(True, content) if content is None or content else NO_BODY
-        if body.content and self.media_type == field.FORM:
-            field.refuse_method_field(body.content.decode("latin-1"))
-        return dataclasses.replace(self, body=body)
+    def with_body(self, content: bytes | None, within: int = INSPECT_DEFAULT) -> RequestFacts:
+        """The same request with its body held, of at most `within` bytes; None says that it is there and could not be held."""
+        body = Body(True, content, within) if content is None or content else NO_BODY
+        facts = dataclasses.replace(self, body=body)
+        if self.media_type == field.FORM and facts.plain_body:
+            field.refuse_method_field(facts.plain_body.decode("latin-1"))
+        return facts
 
     def header(self, name: str) -> tuple[str, ...]:
         """Every value of the header (lower-case name), in order."""
@@ -85,11 +111,23 @@ class RequestFacts:
         """The form body's values by name, decoded once; None where it cannot be read as a form. Empty without a body."""
         if not self.body.present:
             return EMPTY
-        if self.body.content is None or self.media_type != field.FORM:
+        if self.plain_body is None or self.media_type != field.FORM or field.recoded(self.header("content-type")):
             return None
-        if field.encoded(self.header("content-encoding")) or field.recoded(self.header("content-type")):
+        return field.table_of_bytes(self.plain_body)
+
+    @cached_property
+    def plain_body(self) -> bytes | None:
+        """The bytes of the body without its content coding; None where there is none, or it was not held or cannot be decoded."""
+        if self.body.content is None:
             return None
-        return field.table_of_bytes(self.body.content)
+        return decoded(self.body.content, self.header("content-encoding"), self.body.within)
+
+    @cached_property
+    def document(self) -> Document | None:
+        """The JSON document that the body is; None where it cannot be read as one, or is said to be something else."""
+        if self.plain_body is None or not is_json(self.media_type) or field.recoded(self.header("content-type")):
+            return None
+        return read_json(self.plain_body)
 
     @property
     def url(self) -> str:
@@ -162,7 +200,7 @@ def _assemble(
         segments=segments,
         readings=Readings.of(segments),
     )
-    return facts.with_body(body.content) if body.content else facts
+    return facts.with_body(body.content, body.within) if body.content else facts
 
 
 def _method(raw: bytes) -> str:

@@ -117,12 +117,6 @@ def _large_inspect(shape: Shape) -> Iterator[Hazard]:
 def _unreachable(shape: Shape) -> Iterator[Hazard]:
     if shape.methods & {"TRACE", "CONNECT"}:
         yield "unreachable", "lists TRACE or CONNECT, which are never forwarded", "remove the method"
-    if shape.json or shape.graphql is not None:
-        yield (
-            "unreachable",
-            "has json or graphql, which this version does not read yet",
-            "keep it: it matches nothing so far",
-        )
 
 
 _EFFECT_RULES: tuple[Callable[[Effect], Iterator[Hazard]], ...] = (

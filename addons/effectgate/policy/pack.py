@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from effectgate.policy.document import Document, KeyPath
-from effectgate.policy.effect import INSPECT_DEFAULT, NO_PATTERNS, Effect, FileShape, GraphQL, Patterns, Shape
+from effectgate.policy.effect import NO_PATTERNS, Effect, FileShape, GraphQL, Patterns, Shape
 from effectgate.policy.example import Example
+from effectgate.policy.facts import INSPECT_DEFAULT
 from effectgate.policy.fault import Fault
 from effectgate.policy.host import HostPattern
 from effectgate.policy.pack_draft import EffectDraft, PackDraft, RawTable, read_draft

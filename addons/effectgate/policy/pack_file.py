@@ -12,6 +12,7 @@ from effectgate.policy.words import (
     Command,
     FieldName,
     Fold,
+    GraphQLFields,
     Headers,
     Host,
     LevelWord,
@@ -19,6 +20,7 @@ from effectgate.policy.words import (
     Name,
     Operation,
     Path,
+    Pointer,
     Ports,
     RiskWord,
     Sink,
@@ -80,7 +82,7 @@ class GraphQLTable(Table):
     """The `graphql` discriminator of a shape."""
 
     operation: Literal["query", "mutation", "subscription"]
-    fields: list[str] = Field(default_factory=list)
+    fields: GraphQLFields = Field(default_factory=list)
 
 
 class ShapeTable(Table):
@@ -94,7 +96,7 @@ class ShapeTable(Table):
     query: dict[str, Values] = Field(default_factory=dict)
     headers: Headers = Field(default_factory=dict)
     form: dict[str, Values] = Field(default_factory=dict)
-    json_: dict[str, Values] = Field(default_factory=dict, alias="json")
+    json_: dict[Pointer, Values] = Field(default_factory=dict, alias="json")
     graphql: GraphQLTable | None = None
     query_only: list[str] | None = None
     absent: list[FieldName] = Field(default_factory=list)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from effectgate.policy import binding
-from effectgate.policy.catalog import Catalog
 from effectgate.policy.discriminator import NOTHING, Truth, conditions_hold, evaluate
 from effectgate.policy.effect import Effect, Shape
 from effectgate.policy.facts import RequestFacts
@@ -77,12 +76,12 @@ class Match:
         return [folded] if truth is not Truth.TRUE or bound == folded else [folded, bound]
 
 
-def recognise(catalog: Catalog, facts: RequestFacts) -> list[Match]:
-    """Every match, in the order of the index."""
+def recognise(candidates: Sequence[Entry], facts: RequestFacts) -> list[Match]:
+    """Every match among the candidates of a request, in the order of the index."""
     quiet = not (facts.body.present or facts.websocket or facts.encoded_slash)
     found = [
         _match(entry, facts, quiet)
-        for entry in catalog.candidates(facts)
+        for entry in candidates
         if facts.port in entry.shape.ports and facts.scheme == entry.shape.scheme
     ]
     return [match for match in found if match is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from urllib.parse import unquote
 
 from effectgate.policy.authority import EnvelopeError
 from effectgate.policy.field import refuse_method_field
@@ -15,8 +16,9 @@ MAX_ENCODED_SLASHES = 32
 
 _VISIBLE = re.compile(rb"[\x21-\x7e]*")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-# Looked for in the decoded text, so that `%25%32%65` is seen too, and at any depth.
+# Looked for in the decoded text, so that `%25%32%65` is seen too, and in what decoding that again yields: `%25%2532e`.
 _DOUBLE = re.compile(r"%(?:25)*(?:00|2[ef]|5c)", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[/\\]")
 _CONTROL = re.compile(r"%(?:[01][0-9A-Fa-f]|7[Ff])")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 _SLASH = re.compile("%2f", re.IGNORECASE)
@@ -79,11 +81,17 @@ def _decode_piece(piece: str) -> str:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise EnvelopeError("The path has escaped bytes that are not UTF-8.") from None
-    if "%" in text and _DOUBLE.search(text):
-        raise EnvelopeError("The path has a doubly encoded slash, dot, backslash or NUL.")
-    plain = text.partition(";")[0]
-    if not plain.isascii():
-        plain = unicodedata.normalize("NFKC", plain)
-    if plain in (".", ".."):
-        raise EnvelopeError("The path has a dot segment, plain or escaped.")
+    _refuse_hidden(text if text.isascii() else unicodedata.normalize("NFKC", text))
     return text
+
+
+def _refuse_hidden(text: str) -> None:
+    """EnvelopeError for what decoding again, or a server's compatibility forms (full-width `．`, `／`, `；`, `％`), would bring out."""
+    if any(part.partition(";")[0] in (".", "..") for part in _SEPARATOR.split(text)):
+        raise EnvelopeError("The path has a dot segment, plain or escaped.")
+    while "%" in text:
+        if _DOUBLE.search(text):
+            raise EnvelopeError("The path has a doubly encoded slash, dot, backslash or NUL.")
+        text, before = unquote(text), text
+        if text == before:
+            return

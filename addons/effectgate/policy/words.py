@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, PlainValidator
 from effectgate.policy.command import CommandPattern
 from effectgate.policy.fault import PatternError
 from effectgate.policy.host import HostPattern
+from effectgate.policy.json_body import tokens
 from effectgate.policy.path import PathPattern
 from effectgate.policy.schema import listed, near
 from effectgate.policy.value import ValuePattern
@@ -21,6 +22,7 @@ from effectgate.policy.vocabulary import LEVELS, OPERATIONS, RISKS, SINKS, Level
 TITLE_LENGTH = 80
 _ID_SEGMENT = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_GRAPHQL_FIELD = re.compile(r"[_A-Za-z*][_0-9A-Za-z*]*")
 _METHOD = re.compile(r"[A-Z][A-Z0-9_-]*")
 _SIZE = re.compile(r"([1-9][0-9]{0,8}) (B|KiB|MiB|GiB)")
 _UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -138,6 +140,18 @@ def _value_pattern(value: object) -> ValuePattern:
     return ValuePattern.parse(text_of(value, "a value"))
 
 
+def _pointer(text: str) -> str:
+    tokens(text)
+    return text
+
+
+def _graphql_field(value: object) -> ValuePattern:
+    pattern = _value_pattern(value)
+    if pattern.name or not _GRAPHQL_FIELD.fullmatch(pattern.text):
+        raise PatternError(f"{pattern.text!r} is not a root field", "write its name as in the schema; `*` is any run")
+    return pattern
+
+
 def _distinct(value: object) -> object:
     if isinstance(value, dict) and len({str(name).lower() for name in value}) < len(value):
         raise PatternError("a header is written twice, in different letter case", "keep one, with a list of values")
@@ -186,3 +200,5 @@ Values = Annotated[
     list[Annotated[ValuePattern, PlainValidator(_value_pattern)]], BeforeValidator(listed), AfterValidator(filled)
 ]
 Headers = Annotated[dict[FieldName, Values], BeforeValidator(_distinct)]
+Pointer = Annotated[str, AfterValidator(_pointer)]
+GraphQLFields = Annotated[list[Annotated[ValuePattern, PlainValidator(_graphql_field)]], BeforeValidator(listed)]

@@ -8,6 +8,7 @@ from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import DropStream, HttpStream, SendHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
+    RequestData,
     RequestEndOfMessage,
     RequestProtocolError,
     ResponseData,
@@ -18,6 +19,7 @@ from mitmproxy.proxy.layers.http._events import (
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook
 
 from effectgate.proxy.flow import AgentFlow
+from effectgate.proxy.watch import Watch
 
 # How long the rest of a body is read and dropped after its request has been answered.
 LINGER_SECONDS = 5.0
@@ -31,18 +33,56 @@ class AnsweringStream(HttpStream):
     draining: bool = False  # an answer of ours has been sent and the rest of the request is dropped
     upstream: bool = False  # a server connection carries this request
     begun: bool = False  # the origin's response has begun to go to the client
+    watch: Watch | None = None  # over a request body that nobody has answered yet
+    taken: int = 0  # bytes of that body
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Wakeup):
+            yield from self._woken(event.command)
+            return
+        if isinstance(event, RequestData):
+            self.taken += len(event.data)
+        elif isinstance(event, RequestEndOfMessage):
+            self.unwatch()
+        yield from super()._handle_event(event)
+
+    def passthrough(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """As in the base class; a watch of this stream's own says nothing to the layer inside."""
+        if not isinstance(event, events.Wakeup) or event.command is not self.watch:
+            yield from super().passthrough(event)
+
+    def watch_body(self) -> layer.CommandGenerator[None]:
+        """From here on the client has to go on with its body."""
+        if self.watch is None and not self.over:
+            self.watch = Watch("body", lambda: self.taken)
+            yield self.watch
+
+    def unwatch(self) -> None:
+        """The body is here, or nobody waits for it any more."""
+        if self.watch is not None:
+            self.watch.end()
+            self.watch = None
+
+    def too_slow(self) -> layer.CommandGenerator[None]:
+        """The client does not go on with its body."""
+        raise NotImplementedError
+
+    def _woken(self, command: commands.RequestWakeup) -> layer.CommandGenerator[None]:
+        if not isinstance(command, Watch):
             yield from self._stop_draining()
-        else:
-            yield from super()._handle_event(event)
+        elif command is self.watch:
+            self.watch = None
+            if command.slow and self.taken == command.mark:
+                yield from self.too_slow()
+            elif command.slow:  # more of it has come while this stream waited for something itself
+                yield from self.watch_body()
 
     def answer(self, response: http.Response) -> layer.CommandGenerator[None]:
         """Send a response of ours now. What is left of the request body is read and dropped for a while.
 
         Closing at once would let the kernel reset the connection, and the client would lose the answer that lies unread.
         """
+        self.unwatch()
         over = self.over or self.client_state == self.state_done
         whole = over or self.flow.received.end_stream
         if (not whole or self.flow.error) and not self.flow.request.is_http2:
@@ -89,6 +129,7 @@ class AnsweringStream(HttpStream):
             yield from self._drop()
 
     def _drop(self) -> layer.CommandGenerator[None]:
+        self.unwatch()
         self.draining = False
         self.client_state = self.server_state = self.state_errored
         yield DropStream(self.stream_id)

@@ -13,7 +13,7 @@ from mitmproxy.addons.block import Block
 from mitmproxy.addons.core import Core
 from mitmproxy.addons.errorcheck import ErrorCheck
 from mitmproxy.addons.proxyserver import Proxyserver
-from mitmproxy.connection import Client, Server
+from mitmproxy.connection import Client, Connection, Server
 from mitmproxy.master import Master
 from mitmproxy.options import Options
 from mitmproxy.proxy.layers import modes
@@ -21,12 +21,14 @@ from mitmproxy.proxy.layers import modes
 from effectgate.boundary import Boundary
 from effectgate.proxy import certs, options
 from effectgate.proxy.canary import Canary
-from effectgate.proxy.connection import AgentConnection, close
+from effectgate.proxy.connection import CLOSING_SECONDS, AgentConnection, close, tell
 from effectgate.proxy.dispatch import Dispatch
 from effectgate.proxy.faults import Faults
 from effectgate.proxy.gate import Gate
 from effectgate.proxy.loop import AddressGuard, GuardedLoop, Resolve
 from effectgate.proxy.observer import Observer, Silent
+from effectgate.proxy.patience import GiveUp
+from effectgate.proxy.resolver import HostResolver
 from effectgate.proxy.session import Authenticate
 from effectgate.proxy.settings import Endpoint, ProxySettings
 from effectgate.proxy.tls import Tls, trust_bundle
@@ -41,13 +43,9 @@ _BUSY = json.dumps(
     }
 ).encode()
 _BUSY_RESPONSE = (
-    b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
-    % (len(_BUSY), _BUSY)
+    b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nConnection: close\r\nRetry-After: 1\r\n"
+    b"Content-Length: %d\r\n\r\n%s" % (len(_BUSY), _BUSY)
 )
-
-
-# How long connections may take to end once they have been told to.
-CLOSING_SECONDS = 5.0
 
 
 class EngineError(Exception):
@@ -60,17 +58,18 @@ class ProxyEngine:
     def __init__(
         self, settings: ProxySettings, boundary: Boundary, authenticate: Authenticate, local: Local, *,
         ports: Callable[[], frozenset[int]] | None = None, observer: Observer | None = None,
-        resolve: Resolve = socket.getaddrinfo,
+        resolve: Resolve | None = None,
     ) -> None:  # fmt: skip
         self.settings = settings
         self._canary = Canary(authenticate)
-        self._resolve = resolve
+        self._resolve = resolve or HostResolver(settings.resolve_seconds)
         self._observer = observer or Silent()
         self.gate = Gate(
             settings, boundary, self._canary.authenticate, local, ports or (lambda: settings.ports), self._observer
         )
         self.gate.sessions.disconnect = self._disconnect
         self.gate.upstream.hang_up = self._hang_up
+        self.gate.upstream.tell = self._tell
         self._connections: dict[str, AgentConnection] = {}
         self._server: asyncio.Server | None = None
         self._recheck: asyncio.Task[None] | None = None
@@ -91,7 +90,9 @@ class ProxyEngine:
         self.master = self._make_master()
         self._dispatch = Dispatch(self.master.addons, Faults(self.gate.sessions), self.settings.decide_seconds)
         if sock is None:
-            self._server = await asyncio.start_server(self._accept, *self.settings.listen)
+            host, port = self.settings.listen
+            # By number: the guard resolves nothing yet, and connections accepted inside `own_traffic` would inherit its leave.
+            self._server = await asyncio.start_server(self._accept, "127.0.0.1" if host == "localhost" else host, port)
         else:
             self._server = await asyncio.start_server(self._accept, sock=sock)
         loop.guard = AddressGuard.of(self.settings, frozenset({self.address}), self._resolve)
@@ -103,15 +104,16 @@ class ProxyEngine:
 
     def recheck(self) -> int:
         """Close every connection whose credential or grant is gone; to be called after a reload. Returns how many."""
-        return self.gate.sessions.recheck()
+        return self.gate.look()
 
-    async def drain(self, seconds: float) -> None:
-        """Stop listening, wait up to `seconds` for what is in flight, then close everything."""
+    async def drain(self, seconds: float, hurry: Callable[[], bool] = lambda: False) -> None:
+        """Stop listening, wait for what is in flight until `seconds` are over or somebody is in a hurry, then close everything."""
+        self.gate.sessions.stopping = True
         if self._server is not None:
             self._server.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while any(session.tickets for session in self.gate.sessions):
+                while self.gate.sessions.busy and not hurry():
                     await asyncio.sleep(0.02)
         if self._recheck is not None:
             self._recheck.cancel()
@@ -145,12 +147,12 @@ class ProxyEngine:
         return master
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._connections) >= self.settings.connections:
+        if not self.gate.patrol.make_room(len(self._connections)):
             self._observer.unreceipted("connections")
             writer.write(_BUSY_RESPONSE)
             writer.close()
             return
-        handler = AgentConnection(self._dispatch, self.master, reader, writer)
+        handler = AgentConnection(self._dispatch, self.master, reader, writer, self.settings.limits, self._give_up)
         handler.layer = modes.HttpProxy(handler.layer.context)
         self._connections[handler.client.id] = handler
         try:
@@ -161,12 +163,22 @@ class ProxyEngine:
     async def _recheck_forever(self) -> None:
         while True:
             await asyncio.sleep(self.settings.recheck_seconds)
-            self.recheck()
+            self.gate.look()
 
     def _disconnect(self, client: Client) -> None:
         if (handler := self._connections.get(client.id)) is not None:
             close(handler, client)
 
+    def _give_up(self, client: Client, connection: Connection, kind: str) -> None:
+        if isinstance(connection, Server):
+            self.gate.upstream.late(client, connection)
+        else:
+            self.gate.patrol.give_up(client, kind)
+
     def _hang_up(self, client: Client, server: Server) -> None:
         if (handler := self._connections.get(client.id)) is not None:
             close(handler, server)
+
+    def _tell(self, client: Client, event: GiveUp) -> None:
+        if (handler := self._connections.get(client.id)) is not None:
+            tell(handler, event)

@@ -19,6 +19,8 @@ SENTENCES: dict[str, str] = {
     "upgrade": "the origin switched protocols, which this request may not do",
     "gate": "the connection was not admitted",
     "length": "its body was not as long as its Content-Length",
+    "sender": "its body stopped, or came too slowly to be waited for",
+    "reader": "its response was left unread for too long",
     "budget": "its body is larger than what is left of the grant's limit upload_bytes",
 }
 
@@ -37,6 +39,8 @@ NEXT_STEPS: dict[str, str] = {
     "upgrade": "ask without an upgrade; only an effect with a websocket shape lets one pass",
     "gate": "try again; if it persists, a person finds the cause with `effectgate doctor`",
     "length": "send the length that the body has, or none",
+    "sender": "send the body without long pauses",
+    "reader": "read responses as they come, or close the connection",
     "budget": "send less, or wait until the limit resets; a person can raise `limits:` in grants.yaml",
 }
 

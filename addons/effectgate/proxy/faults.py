@@ -11,7 +11,7 @@ from effectgate.proxy.flow import AgentFlow
 from effectgate.proxy.session import Sessions
 
 # Flow hooks after which the stream looks at `stop` before it does anything else (stream.py, check_killed).
-_LOOKED_AT = frozenset({"requestheaders", "effectgate_decide", "responseheaders", "response"})
+_LOOKED_AT = frozenset({"requestheaders", "effectgate_decide", "effectgate_slow", "responseheaders", "response"})
 # Hooks after which nothing more is sent.
 _LAST = frozenset(
     {"client_disconnected", "server_disconnected", "server_connect_error", "http_connect_error", "effectgate_closed"}

@@ -10,6 +10,7 @@ from mitmproxy.connection import Client, Server
 from effectgate.boundary import Caller
 from effectgate.policy.facts import RequestFacts
 from effectgate.proxy.failure import Failure
+from effectgate.proxy.occupancy import Place
 from effectgate.proxy.ticket import Ticket
 
 
@@ -64,6 +65,7 @@ class AgentFlow(http.HTTPFlow):
     stop: http.Response | None = None
     failure: Failure | None = None  # why an allowed request got no response
     credential: str = ""
+    place: Place | None = None
 
     def __init__(self, client: Client, server: Server, received: Received) -> None:
         super().__init__(client, server, live=True)

@@ -9,6 +9,7 @@ from effectgate.proxy import origin_side
 from effectgate.proxy.completion import Completion
 from effectgate.proxy.doorway import Doorway
 from effectgate.proxy.observer import Observer
+from effectgate.proxy.patrol import Patrol
 from effectgate.proxy.session import Authenticate, Sessions
 from effectgate.proxy.settings import ProxySettings
 from effectgate.proxy.tunnel import Tunnel
@@ -24,10 +25,20 @@ class Gate:
         ports: Callable[[], frozenset[int]], observer: Observer,
     ) -> None:  # fmt: skip
         origin_side.install()
-        self.sessions = Sessions(authenticate, boundary.admitted)
+        self.sessions = Sessions(authenticate, boundary.admitted, settings.limits)
+        self.patrol = Patrol(self.sessions, settings.limits, observer)
         self.completion = Completion(self.sessions, boundary, observer)
-        self.upstream = Upstream(self.sessions, settings.handshake_seconds)
+        self.upstream = Upstream(self.sessions, settings.handshake_seconds, settings.silent_seconds)
         doorway = Doorway(self.sessions, boundary, settings, ports, observer)
-        verdicts = Verdicts(self.sessions, boundary, doorway, self.completion, local, settings)
+        verdicts = Verdicts(self.sessions, boundary, doorway, self.completion, local)
         tunnel = Tunnel(self.sessions, settings.first_bytes_seconds, settings.handshake_seconds)
         self.addons: tuple[object, ...] = (doorway, tunnel, verdicts, self.upstream, self.completion)
+
+    def look(self) -> int:
+        """End what stands no longer: connections without credential or grant, whose number is returned, and what is of no use.
+
+        To be called every now and then.
+        """
+        self.upstream.give_up_waiting()
+        self.patrol.look()
+        return self.sessions.recheck()

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any
 
-from effectgate.proxy.address import AddressPolicy, vet, vet_all
+from effectgate.proxy import route
+from effectgate.proxy.address import AddressPolicy, exemption, is_own, vet_all
 from effectgate.proxy.failure import DialError
 from effectgate.proxy.settings import Endpoint, ProxySettings
 
 AddressInfo = tuple[Any, Any, int, str, Any]
-Resolve = Callable[..., Sequence[AddressInfo]]
+# A host in normal form to every address it has; raises ResolveError.
+Resolve = Callable[[str], Awaitable[Sequence[str]]]
 
 # Answers beyond these are not tried: each costs a connect timeout.
 ANSWERS = 4
@@ -28,6 +30,10 @@ ANSWERS = 4
 _LOCALHOST = {"localhost": ("127.0.0.1", "::1")}
 
 _own_traffic: ContextVar[bool] = ContextVar("own_traffic", default=False)
+
+
+class ResolveError(OSError):
+    """A name without addresses; the text says why, without a comma, for agents and people."""
 
 
 @contextmanager
@@ -41,9 +47,14 @@ def own_traffic() -> Iterator[None]:
 
 
 class VettedAddress(tuple[Any, ...]):
-    """A socket address that passed the guard, with the seconds that connecting to it may take."""
+    """A socket address that passed the guard, the seconds that connecting to it may take, and the setting that it needed to pass."""
 
     seconds: float = 0.0
+    exempt: str = ""
+
+
+async def _nowhere(host: str) -> Sequence[str]:
+    raise ResolveError("nothing is resolved before the gate is up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,37 +64,38 @@ class AddressGuard:
     policy: AddressPolicy
     static: dict[Endpoint, Endpoint] = field(default_factory=dict)
     private: frozenset[Endpoint] = frozenset()
-    resolve: Resolve = socket.getaddrinfo
+    resolve: Resolve = _nowhere
     resolve_seconds: float = 5.0
     connect_seconds: float = 10.0
-    everywhere: frozenset[int] = frozenset()  # ports that a listener of ours has on every local address
 
     @classmethod
-    def of(
-        cls, settings: ProxySettings, own: frozenset[Endpoint], resolve: Resolve = socket.getaddrinfo
-    ) -> AddressGuard:
+    def of(cls, settings: ProxySettings, own: frozenset[Endpoint], resolve: Resolve) -> AddressGuard:
         """The guard for these settings; `own` are our listeners' (address, port) pairs."""
         ours = {(address, port) for host, port in own | settings.own for address in _LOCALHOST.get(host, (host,))}
         return cls(
-            policy=AddressPolicy(settings.allow_private, frozenset(ours)),
+            policy=AddressPolicy(settings.allow_private, frozenset(ours), is_local),
             static=dict(settings.resolve),
             private=settings.private,
             resolve=resolve,
             resolve_seconds=settings.resolve_seconds,
             connect_seconds=settings.connect_seconds,
-            everywhere=frozenset(port for address, port in ours if address in ("0.0.0.0", "::", "")),
         )
+
+    def exemption(self, endpoint: Endpoint, answer: Endpoint) -> str:
+        """The setting without which this answer would not be dialled for this endpoint, or the empty string."""
+        if endpoint in self.static:
+            return "network.resolve"
+        return exemption(answer[0], self.policy, private=endpoint in self.private)
 
 
 # What a loop does before a guard is set: nothing is resolved and nothing is dialled.
-_SHUT = AddressGuard(AddressPolicy(), resolve=lambda *_a, **_k: [])
+_SHUT = AddressGuard(AddressPolicy())
 
 
 class GuardedLoop(asyncio.SelectorEventLoop):
     """A selector loop whose every outgoing connection passes `guard`. Pass it to `asyncio.Runner(loop_factory=...)`."""
 
     guard: AddressGuard = _SHUT
-    _resolvers: ThreadPoolExecutor | None = None
 
     async def getaddrinfo(
         self, host: Any, port: Any, *, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
@@ -92,75 +104,66 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         if _own_traffic.get():
             return [*await super().getaddrinfo(host, port, family=family, type=type, proto=proto, flags=flags)]
         endpoint = (str(host), int(port))
-        if (static := self.guard.static.get(endpoint)) is not None:
-            infos = _literal_info(static, type, proto)
-            refuse_own(static, self.guard.policy)
-        else:
-            infos = await self._lookup(endpoint, family, type, proto, flags)
-            if why := vet_all(
-                (info[4][0] for info in infos), endpoint[1], self.guard.policy, private=self._private(endpoint)
-            ):
-                raise DialError("address", f"{endpoint[0]} resolves to {why}")
-        return [self._vetted(info, len(infos)) for info in infos[:ANSWERS]]
+        answers = await self._answers(endpoint)
+        return [_info(self._vetted(endpoint, answer, len(answers))) for answer in answers[:ANSWERS]]
 
     async def sock_connect(self, sock: socket.socket, address: Any) -> None:
         """Dial a vetted address, or vet a literal first; raises DialError (`address`, `timeout`) or OSError."""
-        if not _own_traffic.get() and sock.family in (socket.AF_INET, socket.AF_INET6):
-            address = address if isinstance(address, VettedAddress) else self._vet_literal(address)
-            if address[1] in self.guard.everywhere and is_local(address[0], sock.family):
-                raise DialError("address", "the destination is an address of Effectgate itself")
-            try:
-                async with asyncio.timeout(address.seconds):
-                    return await super().sock_connect(sock, tuple(address))
-            except TimeoutError:
-                raise DialError("timeout", "connecting took too long") from None
-        return await super().sock_connect(sock, address)
-
-    def close(self) -> None:
-        """Close the loop and its resolver threads."""
-        if self._resolvers is not None:
-            self._resolvers.shutdown(wait=False)
-        super().close()
-
-    async def _lookup(self, endpoint: Endpoint, family: int, kind: int, proto: int, flags: int) -> list[AddressInfo]:
-        # Threads of their own: lookups that hang must not starve the default executor.
-        self._resolvers = self._resolvers or ThreadPoolExecutor(16, "resolve")
-        call = self.run_in_executor(self._resolvers, self.guard.resolve, *endpoint, family, kind, proto, flags)
+        if _own_traffic.get() or sock.family not in (socket.AF_INET, socket.AF_INET6):
+            return await super().sock_connect(sock, address)
+        vetted = (
+            address if isinstance(address, VettedAddress) else self._vet_literal((str(address[0]), int(address[1])))
+        )
+        route.note(vetted[0], vetted.exempt)
         try:
-            infos = await asyncio.wait_for(call, self.guard.resolve_seconds)
+            async with asyncio.timeout(vetted.seconds):
+                return await super().sock_connect(sock, tuple(vetted))
         except TimeoutError:
-            raise DialError("resolve", f"looking up {endpoint[0]} took too long") from None
-        except (OSError, UnicodeError):
-            infos = ()
-        if not infos:
-            raise DialError("resolve", endpoint[0])
-        return list(infos)
+            raise DialError("timeout", "connecting took too long") from None
 
-    def _private(self, endpoint: Endpoint) -> bool:
-        return endpoint in self.guard.private
-
-    def _vetted(self, info: AddressInfo, count: int) -> AddressInfo:
-        address = VettedAddress(info[4])
-        address.seconds = max(self.guard.connect_seconds / min(count, ANSWERS), min(3.0, self.guard.connect_seconds))
-        return (*info[:4], address)
-
-    def _vet_literal(self, address: Any) -> VettedAddress:
-        endpoint = (str(address[0]), int(address[1]))
+    async def _answers(self, endpoint: Endpoint) -> list[Endpoint]:
+        """Every address of an endpoint once all of them have been vetted; a static answer alone, which only may not be ours."""
         if (static := self.guard.static.get(endpoint)) is not None:
             refuse_own(static, self.guard.policy)
-            endpoint = static
-        elif why := vet(*endpoint, self.guard.policy, private=self._private(endpoint)):
-            raise DialError("address", f"{endpoint[0]} is {why}")
-        vetted = VettedAddress(endpoint)
-        vetted.seconds = self.guard.connect_seconds
+            return [static]
+        found = [(text, endpoint[1]) for text in await self._lookup(endpoint[0])]
+        self._refuse(endpoint, [text for text, _ in found], "resolves to")
+        return found
+
+    def _refuse(self, endpoint: Endpoint, texts: Sequence[str], verb: str) -> None:
+        refused = vet_all(texts, endpoint[1], self.guard.policy, private=endpoint in self.guard.private)
+        if refused is not None:
+            route.note(refused[0])
+            raise DialError("address", f"{endpoint[0]} {verb} {refused[1]}")
+
+    async def _lookup(self, host: str) -> Sequence[str]:
+        try:
+            async with asyncio.timeout(self.guard.resolve_seconds):
+                return await self.guard.resolve(host)
+        except TimeoutError:
+            raise DialError("resolve", f"looking up {host} took too long") from None
+        except OSError as error:
+            raise DialError("resolve", f"{host}: {error}") from None
+
+    def _vetted(self, endpoint: Endpoint, answer: Endpoint, count: int = 1) -> VettedAddress:
+        vetted = VettedAddress(answer)
+        vetted.seconds = max(self.guard.connect_seconds / min(count, ANSWERS), min(3.0, self.guard.connect_seconds))
+        vetted.exempt = self.guard.exemption(endpoint, answer)
         return vetted
 
+    def _vet_literal(self, endpoint: Endpoint) -> VettedAddress:
+        if (static := self.guard.static.get(endpoint)) is not None:
+            refuse_own(static, self.guard.policy)
+            return self._vetted(endpoint, static)
+        self._refuse(endpoint, [endpoint[0]], "is")
+        return self._vetted(endpoint, endpoint)
 
-def is_local(host: str, family: int) -> bool:
-    """Whether this is an address of this machine: only those can be bound."""
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+
+def is_local(text: str) -> bool:
+    """Whether this is an address of this machine: only those can be bound (the unspecified ones too, which lead to loopback)."""
+    with socket.socket(socket.AF_INET6 if ":" in text else socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.bind((host, 0))
+            probe.bind((text, 0))
         except OSError:
             return False
     return True
@@ -168,10 +171,11 @@ def is_local(host: str, family: int) -> bool:
 
 def refuse_own(endpoint: Endpoint, policy: AddressPolicy) -> None:
     """Raise DialError if a static answer points back at one of our own listeners."""
-    if endpoint in policy.own:
+    if is_own(ip_address(endpoint[0]), endpoint[1], policy):
+        route.note(endpoint[0])
         raise DialError("address", "the static answer is an address of Effectgate itself")
 
 
-def _literal_info(endpoint: Endpoint, kind: int, proto: int) -> list[AddressInfo]:
-    family = socket.AF_INET6 if ":" in endpoint[0] else socket.AF_INET
-    return [(family, socket.SocketKind(kind or socket.SOCK_STREAM), proto, "", endpoint)]
+def _info(address: VettedAddress) -> AddressInfo:
+    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    return (family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address)

@@ -12,7 +12,10 @@ class Observer(Protocol):
         """How many client connections are open."""
 
     def unreceipted(self, kind: str) -> None:
-        """A refusal without a receipt: `credential`, `malformed`, `not-proxied` or `connections`."""
+        """A refusal without a receipt: `credential`, `malformed`, `not-proxied`, `stopping` or `connections`."""
+
+    def closed(self, kind: str) -> None:
+        """A connection that we ended: `stranger`, `crowd`, `idle`, `quiet` or `reader` (docs/operations.md, Limits)."""
 
     def upstream_error(self, kind: str) -> None:
         """An allowed request got nowhere; `kind` is a key of failure.SENTENCES."""
@@ -31,6 +34,9 @@ class Silent:
         """See Observer."""
 
     def unreceipted(self, kind: str) -> None:
+        """See Observer."""
+
+    def closed(self, kind: str) -> None:
         """See Observer."""
 
     def upstream_error(self, kind: str) -> None:

@@ -17,7 +17,12 @@ Fields = Iterable[tuple[str, str]]
 
 def refusal(answer: Answer, user_agent: str) -> http.Response:
     """The response for an answer that is not ALLOW."""
-    return spoken(answer.status, answer.body, answer.headers, user_agent)
+    return spoken(answer.status, answer.body, (*answer.headers, *retry_after(answer.status)), user_agent)
+
+
+def retry_after(status: int) -> tuple[tuple[str, str], ...]:
+    """When to come again, in seconds (RFC 9110 section 10.2.3): what is too much at once is soon over."""
+    return (("Retry-After", "1"),) if status == 429 else ()
 
 
 # Failures of an allowed request that are refusals of ours after all.
@@ -26,7 +31,10 @@ _REFUSED = {
     "gate": Reason.PDP_ERROR,
     "budget": Reason.BUDGET_EXCEEDED,
     "length": Reason.ENVELOPE_INVALID,
+    "sender": Reason.TEMPORAL_THROTTLE,
 }
+# Where the status of the reason says less than another would.
+_STATUS = {"sender": 408}
 
 
 def failed(answer: Answer, failure: Failure, user_agent: str) -> http.Response:
@@ -42,7 +50,8 @@ def failed(answer: Answer, failure: Failure, user_agent: str) -> http.Response:
         "effect": answer.effect,
         "receipt_id": answer.receipt_id,
     }
-    return spoken(STATUS[code] if refused else 502, body, _said(answer.headers, verdict, code), user_agent)
+    status = _STATUS.get(failure.kind, STATUS[code]) if refused else 502
+    return spoken(status, body, _said(answer.headers, verdict, code), user_agent)
 
 
 def fault(reason: str, user_agent: str = "") -> http.Response:
@@ -53,7 +62,7 @@ def fault(reason: str, user_agent: str = "") -> http.Response:
 def plain_refusal(status: int, code: Reason, reason: str, user_agent: str = "", headers: Fields = ()) -> http.Response:
     """A refusal that leaves no receipt: nobody is known, or nothing could be written."""
     body = {"verdict": str(Decision.DENY), "reason_code": str(code), "reason": reason, "receipt_id": None}
-    return spoken(status, body, (*_said((), Decision.DENY, code), *headers), user_agent)
+    return spoken(status, body, (*_said((), Decision.DENY, code), *retry_after(status), *headers), user_agent)
 
 
 def login(reason: str, user_agent: str) -> http.Response:

@@ -26,10 +26,10 @@ from mitmproxy.proxy.layers.http._events import (
 )
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpRequestHeadersHook
 
-from effectgate.proxy import reply
-from effectgate.proxy.answering import AnsweringStream
+from effectgate.proxy import reply, route
 from effectgate.proxy.failure import Failure, classify
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Received, Refused
+from effectgate.proxy.patience import PatientStream
 from effectgate.proxy.ticket import Ticket
 from effectgate.proxy.transfer import frame_request
 from effectgate.proxy.websocket import BoundedWebsocketLayer
@@ -43,6 +43,13 @@ class EffectgateDecideHook(StartHook):
 
 
 @dataclass
+class EffectgateSlowHook(StartHook):
+    """Asks the gate what to answer to a client that does not go on with its body."""
+
+    flow: AgentFlow
+
+
+@dataclass
 class EffectgateClosedHook(StartHook):
     """Tells the gate that request and response are both complete."""
 
@@ -50,7 +57,7 @@ class EffectgateClosedHook(StartHook):
     blocking = False
 
 
-class GatedStream(AnsweringStream):
+class GatedStream(PatientStream):
     """An HttpStream that goes upstream only with a ticket, and answers a refusal before the body has arrived."""
 
     flow: AgentFlow
@@ -133,6 +140,7 @@ class GatedStream(AnsweringStream):
             self.flow.request.headers.pop("expect")
         self.client_state = self.state_hold_request_body
         self.server_state = self.state_wait_for_response_headers
+        yield from self.watch_body()
 
     def state_hold_request_body(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Collect the body that the decision needs; past the limit it is decided without."""
@@ -194,6 +202,8 @@ class GatedStream(AnsweringStream):
             yield from self.answer(reply.fault("This request is not the one that was allowed; nothing was sent."))
             return False
         self.upstream = yield from super().make_server_connection()
+        if self.upstream and self.flow.ticket is not None:
+            self.flow.ticket.route = route.of(self.context.server)
         if self.upstream and self.flow.request.stream:
             frame_request(self.flow.request, http2_origin=self.context.server.alpn == b"h2")
         return self.upstream
@@ -203,10 +213,24 @@ class GatedStream(AnsweringStream):
         yield from super().start_request_stream()
         if self.draining:
             self.client_state = self.state_drain
+        elif self.client_state == self.state_stream_request_body:
+            yield from self.watch_body()
+
+    def too_slow(self) -> layer.CommandGenerator[None]:
+        """Refuse a body that was waited for, stop one that was allowed; the origin's answer ends all waiting."""
+        if self.begun or self.client_state not in (self.state_hold_request_body, self.state_stream_request_body):
+            return
+        held = self.client_state == self.state_hold_request_body
+        yield EffectgateSlowHook(self.flow)
+        if held:
+            self.request_body_buf.clear()
+            self.client_state = self.state_wait_for_request_headers  # so that check_killed looks at the stance
+        yield from self.check_killed(True)
 
     def start_response_stream(self) -> layer.CommandGenerator[None]:
         """As in the base class, noting that nothing else can be said to the client from here on."""
         self.begun = True
+        self.unwatch()
         yield from super().start_response_stream()
 
     def handle_protocol_error(
@@ -214,7 +238,9 @@ class GatedStream(AnsweringStream):
     ) -> layer.CommandGenerator[None]:
         """As in the base class; where no response has begun, the client gets ours instead of an HTML page."""
         begun = self.flow.response is not None or self.client_state == self.state_errored
-        if isinstance(event, RequestProtocolError) or self.flow.ticket is None or self.draining or begun:
+        if self.may_ask_again(event):
+            yield from self.ask_again()
+        elif isinstance(event, RequestProtocolError) or self.flow.ticket is None or self.draining or begun:
             yield from super().handle_protocol_error(event)
         else:
             yield from self._fail(event.message)

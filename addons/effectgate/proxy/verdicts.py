@@ -14,12 +14,12 @@ from effectgate.proxy import reply
 from effectgate.proxy.completion import Completion
 from effectgate.proxy.doorway import Doorway, credential_of
 from effectgate.proxy.envelope import attempt_of, read_request
+from effectgate.proxy.failure import Failure
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Refused, Stance
+from effectgate.proxy.malformed import HEADER_BYTES, Malformed
 from effectgate.proxy.session import Session, Sessions
-from effectgate.proxy.settings import ProxySettings
 from effectgate.proxy.ticket import Destination, Ticket
 from effectgate.proxy.transfer import header_bytes
-from effectgate.proxy.wire import HEADER_BYTES, Malformed
 
 # The host that the proxy answers for itself (design.md section 4).
 INTERNAL = "effectgate.internal"
@@ -28,6 +28,10 @@ LOCAL_BODY_BYTES = 64 * 1024
 LocalAnswer = tuple[int, list[tuple[str, str]], bytes]
 Local = Callable[[str, str, str, bytes], Awaitable[LocalAnswer]]
 
+MANY_CONNECTIONS = "This agent has too many connections open."
+MANY_REQUESTS = "Too many requests of this agent are in flight."
+MANY_BODIES = "Too many request bodies wait for their decision."
+SLOW_BODY = "The request body did not arrive: it stopped, or came too slowly to be waited for."
 NOT_PROXIED = "This is a proxy. Set HTTPS_PROXY and HTTP_PROXY to its URL; it takes CONNECT and absolute-form requests."
 
 
@@ -38,14 +42,12 @@ class Verdicts:
 
     def __init__(
         self, sessions: Sessions, boundary: Boundary, doorway: Doorway, completion: Completion, local: Local,
-        settings: ProxySettings,
     ) -> None:  # fmt: skip
         self._sessions = sessions
         self._boundary = boundary
         self._doorway = doorway
         self._completion = completion
         self._local = local
-        self._settings = settings
 
     async def requestheaders(self, flow: AgentFlow) -> None:
         """Take a stance on a request before any of its body is read."""
@@ -57,13 +59,14 @@ class Verdicts:
         if self._sessions.closed:
             flow.stance = Refused(reply.fault(f"The gate is closed: {self._sessions.closed}.", flow.user_agent))
             return
-        session = self._sessions.of(flow.client_conn)
-        caller = await self._caller(flow, session)
-        flow.stance = (
-            Refused(self._doorway.turn_away(flow.request))
-            if caller is None
-            else await self._judge(flow, session, caller)
-        )
+        if self._sessions.stopping:
+            flow.stance = Refused(self._stopping(flow))
+            return
+        try:
+            with self._sessions.decision():
+                flow.stance = await self._stance(flow, self._sessions.of(flow.client_conn))
+        finally:
+            self._settle(flow)
         self._completion.observer.decided(time.monotonic() - started)
 
     def request(self, flow: AgentFlow) -> None:
@@ -75,22 +78,31 @@ class Verdicts:
         """Decide a request whose body was held, whole or (content None) too large to hold."""
         stance = flow.stance
         assert isinstance(stance, Holding)
-        content = flow.request.data.content
-        if stance.facts is None:
-            flow.stance = Refused(await self._answer_locally(flow, stance.caller, content))
-            return
+        flow.stance = None
         try:
-            facts = stance.facts.with_body(content)
-        except EnvelopeError as error:
-            flow.stance = await self._refuse(flow, stance.caller, Reason.ENVELOPE_INVALID, str(error))
-            return
-        flow.stance = await self._submit(flow, stance.caller, facts)
+            with self._sessions.decision():
+                flow.stance = await self._decide(flow, stance, flow.request.data.content)
+        finally:
+            self._settle(flow)
+
+    async def effectgate_slow(self, flow: AgentFlow) -> None:
+        """Give up on a body that does not arrive: refused where it was waited for, stopped where it was allowed already."""
+        if isinstance(flow.stance, Holding):
+            caller = flow.stance.caller
+            flow.stance = None
+            try:
+                flow.stance = await self._refuse(flow, caller, Reason.TEMPORAL_THROTTLE, SLOW_BODY, 408)
+            finally:
+                self._settle(flow)
+        elif (ticket := flow.ticket) is not None:
+            flow.failure = Failure("sender")
+            flow.stop = reply.failed(ticket.answer, flow.failure, flow.user_agent)
 
     async def effectgate_malformed(self, data: Malformed) -> None:
         """Answer a head that is no request; with a receipt if the connection has a principal."""
         session = self._sessions.of(data.client)
         caller = self._sessions.identify(data.client, session.credential)
-        code = Reason.TEMPORAL_THROTTLE if data.status == 431 else Reason.ENVELOPE_INVALID
+        code = Reason.TEMPORAL_THROTTLE if data.status in (408, 429, 431) else Reason.ENVELOPE_INVALID
         if caller is None:
             self._completion.observer.unreceipted("malformed")
             data.response = reply.plain_refusal(data.status, code, data.reason)
@@ -100,6 +112,36 @@ class Verdicts:
             caller, Attempt(host=host, port=port), code, data.reason, status=data.status
         )
         data.response = reply.refusal(answer, "")
+
+    async def _stance(self, flow: AgentFlow, session: Session) -> Stance:
+        caller = await self._caller(flow, session)
+        if caller is None:
+            return Refused(self._doorway.turn_away(flow.request))
+        return await self._judge(flow, session, caller)
+
+    def _stopping(self, flow: AgentFlow) -> http.Response:
+        self._completion.observer.unreceipted("stopping")
+        why = "Effectgate is stopping: nothing was sent, ask again in a moment."
+        response = reply.plain_refusal(503, Reason.PDP_ERROR, why, flow.user_agent, [("Retry-After", "1")])
+        if not flow.received.http2:
+            response.headers["connection"] = "close"
+        return response
+
+    async def _decide(self, flow: AgentFlow, stance: Holding, content: bytes | None) -> Stance:
+        if stance.facts is None:
+            return Refused(await self._answer_locally(flow, stance.caller, content))
+        try:
+            facts = stance.facts.with_body(content, stance.limit)
+        except EnvelopeError as error:
+            return await self._refuse(flow, stance.caller, Reason.ENVELOPE_INVALID, str(error))
+        return await self._submit(flow, stance.caller, facts)
+
+    def _settle(self, flow: AgentFlow) -> None:
+        """What is neither allowed nor waited for, a hook that failed included, is in flight no more."""
+        if not isinstance(flow.stance, (Admitted, Holding)):
+            self._sessions.leave(flow.client_conn, flow.place)
+        elif isinstance(flow.stance, Admitted) and flow.place is not None:
+            flow.place.let_go()
 
     async def _caller(self, flow: AgentFlow, session: Session) -> Caller | None:
         if flow.received.in_tunnel:
@@ -111,23 +153,33 @@ class Verdicts:
         flow.credential = session.credential if flow.received.in_tunnel else credential_of(flow.request)
         if header_bytes(flow.request) > HEADER_BYTES:
             return await self._refuse(flow, caller, Reason.TEMPORAL_THROTTLE, "The request head is too large.", 431)
-        if self._sessions.in_flight[caller.principal] >= self._settings.requests_in_flight:
-            return await self._refuse(flow, caller, Reason.TEMPORAL_THROTTLE, "Too many requests are in flight.", 429)
+        if not self._sessions.claim(session, caller.principal):
+            return await self._refuse(flow, caller, Reason.TEMPORAL_THROTTLE, MANY_CONNECTIONS)
+        flow.place = self._sessions.enter(flow.client_conn, caller.principal)
+        if flow.place is None:
+            return await self._refuse(flow, caller, Reason.TEMPORAL_THROTTLE, MANY_REQUESTS)
         try:
             facts = read_request(flow, session)
         except EnvelopeError as error:
             return await self._refuse(flow, caller, Reason.ENVELOPE_INVALID, str(error))
         if facts.host == INTERNAL:
-            return Holding(caller, None, LOCAL_BODY_BYTES)
+            return await self._hold(flow, Holding(caller, None, LOCAL_BODY_BYTES))
         if facts.body.present and (limit := self._boundary.inspect_bytes(caller, facts)) and _fits(flow.request, limit):
-            return Holding(caller, facts, limit)
+            return await self._hold(flow, Holding(caller, facts, limit))
         return await self._submit(flow, caller, facts)
+
+    async def _hold(self, flow: AgentFlow, stance: Holding) -> Stance:
+        """Set aside what the body may come to before any of it is read."""
+        assert flow.place is not None
+        if flow.place.hold(_to_hold(flow.request, stance.limit)):
+            return stance
+        return await self._refuse(flow, stance.caller, Reason.TEMPORAL_THROTTLE, MANY_BODIES)
 
     async def _submit(self, flow: AgentFlow, caller: Caller, facts: RequestFacts) -> Stance:
         answer = await self._boundary.submit(caller, facts)
         if not answer.allowed:
             return Refused(reply.refusal(answer, flow.user_agent))
-        ticket = Ticket(caller, flow.credential, answer, Destination.of(flow.request), facts.websocket)
+        ticket = Ticket(caller, flow.credential, answer, Destination.of(flow.request), facts.websocket, flow.place)
         if facts.body.present:
             flow.request.stream = ticket.sent
         self._completion.open(flow.client_conn, ticket)
@@ -158,3 +210,8 @@ def _fits(request: http.Request, limit: int) -> bool:
     # Without a length it may fit; holding shows. With one that is too large nothing is held, and the body is unreadable.
     length = request.headers.get("content-length", "0")
     return length.isdigit() and int(length) <= limit
+
+
+def _to_hold(request: http.Request, limit: int) -> int:
+    length = request.headers.get("content-length", "")
+    return min(int(length), limit) if length.isdigit() else limit

@@ -62,10 +62,12 @@ class Meter:
         self.latched = self.latched or self.used >= self.limit
 
     def turn(self, limit: int, window: Window) -> None:
-        """Go over to the present window and limit. A clock set back keeps the later window."""
+        """Go over to the present window and limit. An earlier window, of a clock that was ahead and is right again, keeps what was used."""
         if window.began > self.window.began:
             self.used, self.reserved, self.latched = 0, 0, False
-            self.window = window
+        elif window.began < self.window.began:
+            self.used, self.reserved = self.counted, 0
+        self.window = window
         if limit != self.limit:
             self.limit, self.latched = limit, self.used >= limit
 

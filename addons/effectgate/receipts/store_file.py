@@ -86,6 +86,12 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     return connection
 
 
+def identity(path: Path) -> tuple[int, int]:
+    """Which file a path names now: its device and inode. Raises OSError."""
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
 def open_for_reading(path: Path, *, busy_seconds: float = 5.0) -> sqlite3.Connection:
     """The store file, read only, also while a proxy writes it or where its directory is read only. Raises StoreError."""
     if not path.is_file():
@@ -103,6 +109,14 @@ def open_for_reading(path: Path, *, busy_seconds: float = 5.0) -> sqlite3.Connec
         connection.close()
         raise StoreError(f"{path} is not a readable receipts store: {fault}") from fault
     return connection
+
+
+def holds_receipts(path: Path) -> bool:
+    """Whether a store file is there and has receipts; one that tokens alone have been written to has none. Raises StoreError."""
+    if not path.exists():
+        return False
+    with contextlib.closing(open_for_reading(path)) as connection:
+        return connection.execute("SELECT 1 FROM receipts LIMIT 1").fetchone() is not None
 
 
 def private_directory(directory: Path) -> None:

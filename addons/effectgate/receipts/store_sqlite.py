@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -15,7 +14,7 @@ from effectgate.receipts.head import Head, HeadError, head_of, read_head
 from effectgate.receipts.record import Draft, Sealed, seal
 from effectgate.receipts.store import Signer, Spend, StoreError
 from effectgate.receipts.store_chains import enrol, place_after
-from effectgate.receipts.store_file import FILE_NAME, open_for_writing, require_space
+from effectgate.receipts.store_file import FILE_NAME, identity, open_for_writing, require_space
 from effectgate.receipts.store_group import Entry, GroupCommit
 
 DEADLINE_SECONDS: Final = 5.0
@@ -47,7 +46,7 @@ class SqliteStore:
         self._clock = clock
         self._busy_seconds = busy_seconds
         self._connection: sqlite3.Connection | None = None
-        self._inode = 0
+        self._file = (0, 0)
         self._head: Head | None = None
         self._group = GroupCommit(self._commit, stuck_after=deadline)
 
@@ -78,7 +77,7 @@ class SqliteStore:
 
     def _opened(self) -> sqlite3.Connection:
         """The open file; opened anew where it was closed. A file put in its place while we hold it is noticed here."""
-        if self._connection is not None and self.path.stat().st_ino != self._inode:
+        if self._connection is not None and identity(self.path) != self._file:
             self._forget()
         if self._connection is None:
             if self._head is not None and not self.path.exists():
@@ -89,7 +88,7 @@ class SqliteStore:
             except BaseException:
                 connection.close()
                 raise
-            self._connection, self._inode = connection, os.stat(self.path).st_ino
+            self._connection, self._file = connection, identity(self.path)
         return self._connection
 
     def _resumed(self, connection: sqlite3.Connection) -> Head:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from effectgate.receipts.store import StoreError
-from effectgate.receipts.store_file import FILE_NAME, open_for_reading, open_for_writing
+from effectgate.receipts.store_file import FILE_NAME, identity, open_for_reading, open_for_writing
 
 ROLES: Final = ("agent", "viewer", "approver", "admin")
 BUSY_SECONDS: Final = 5.0
@@ -88,7 +88,7 @@ class TokenStore:
         self._path = state / FILE_NAME
         self._now = now
         self._connection: sqlite3.Connection | None = None
-        self._inode = 0
+        self._file = (0, 0)
         self._seen = _Snapshot()
 
     def digests(self, name: str) -> tuple[str, ...]:
@@ -132,8 +132,8 @@ class TokenStore:
             if not self._path.exists() and self._seen.count < 0:
                 return None
             self._connection = open_for_reading(self._path, busy_seconds=0.1)
-            self._inode = self._path.stat().st_ino
-        elif self._path.stat().st_ino != self._inode:
+            self._file = identity(self._path)
+        elif identity(self._path) != self._file:
             self.close()
             return self._opened()
         return self._connection

@@ -1,0 +1,1 @@
+"""What bench/memory.py and bench/soak.py share: an origin that costs little, a client of raw streams, and a gate before them."""

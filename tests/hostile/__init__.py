@@ -1,0 +1,1 @@
+"""Hostile requests and good ones as data, played against a running proxy."""
