@@ -95,7 +95,8 @@ class Completion:
 
     def _end(self, flow: AgentFlow) -> None:
         if (ticket := flow.ticket) is not None:
-            self._close(flow.client_conn, ticket, aborted=False)
+            session = self._sessions.find(flow.client_conn)
+            self._close(flow.client_conn, ticket, aborted=session is not None and session.cut)
 
     def _close(self, client: Client, ticket: Ticket, *, aborted: bool) -> None:
         if ticket.closed:
