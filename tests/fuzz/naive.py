@@ -17,12 +17,13 @@ HEX = set(string.hexdigits.encode())
 LABEL = set(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 PORTS = {"http": 80, "https": 443}
 OVERRIDES = frozenset(
-    ["http-method-override", "x-override-url", "x-original-host", "x-method"]
+    ["http-method-override", "x-override-url", "x-original-host", "x-method", "x-host", "x-http-host-override"]
     + [f"x-{word}" for word in ("http-method-override", "http-method", "method-override")]
-    + [f"x-original-{word}" for word in ("method", "url", "uri")]
+    + [f"x-original-{word}" for word in ("method", "url", "uri", "path")]
     + [f"x-rewrite-{word}" for word in ("url", "uri")]
-    + [f"x-forwarded-{word}" for word in ("method", "uri", "path")]
+    + [f"x-forwarded-{word}" for word in ("method", "uri", "path", "host")]
 )
+METHOD_FIELDS = {(mark, word) for mark in "_.[" for word in ("method", "httpmethod")}
 
 Place = tuple[str, int]
 
@@ -117,8 +118,15 @@ def fields(raw: Raw) -> str:
             return "field name"
         if any((byte < 0x20 and byte != 9) or byte == 0x7F for byte in value):
             return "control in a value"
-        if name.decode().replace("_", "-") in OVERRIDES:
+        if name.decode().replace("_", "-") in OVERRIDES or name == b"x-envoy-original-path":
             return "override"
+        if name == b"forwarded" and any(
+            part.split(b"=")[0].strip().lower() == b"host" and b"=" in part
+            for part in value.replace(b",", b";").split(b";")
+        ):
+            return "override of the host"
+        if name in (b"content_length", b"transfer_encoding", b"content_encoding"):
+            return "framing in disguise"
     return _framing(lower)
 
 
@@ -129,7 +137,7 @@ def _framing(lower: list[tuple[bytes, bytes]]) -> str:
     lengths, codings, upgrades = said(b"content-length"), said(b"transfer-encoding"), said(b"upgrade")
     if len(lengths) + len(codings) > 1 or len(said(b"content-type")) > 1:
         return "said twice"
-    if any(not value or not set(value) <= set(b"0123456789") for value in lengths):
+    if any(not 0 < len(value) < 19 or not set(value) <= set(b"0123456789") for value in lengths):
         return "length"
     if any(value.lower() != b"chunked" for value in codings):
         return "coding"
@@ -197,7 +205,19 @@ def form(raw: Raw) -> str:
     """What a form body may not have."""
     kinds = [value for name, value in raw.headers if name.lower() == b"content-type"]
     is_form = bool(kinds) and kinds[0].split(b";")[0].strip().lower() == b"application/x-www-form-urlencoded"
-    return method_field(raw.body) if is_form else ""
+    if not is_form or not raw.body:
+        return ""
+    return "charset of a form" if _strange(kinds[0]) else method_field(raw.body)
+
+
+def _strange(kind: bytes) -> bool:
+    """Whether a charset is named in which ASCII bytes are other letters."""
+    for part in kind.split(b";")[1:]:
+        name, _, value = part.partition(b"=")
+        known = (b"", b"utf-8", b"utf8", b"us-ascii", b"ascii", b"iso-8859-1", b"latin1", b"windows-1252")
+        if name.strip().lower() == b"charset" and value.strip(b" \t\"'").lower() not in known:
+            return True
+    return False
 
 
 def method_field(text: bytes) -> str:
@@ -206,4 +226,9 @@ def method_field(text: bytes) -> str:
         unquote_to_bytes(part.split(b"=")[0].replace(b"+", b" ")).strip()
         for part in text.replace(b";", b"&").split(b"&")
     ]
-    return "_method" if any(name.lower() in (b"_method", b".method", b"[method") for name in names) else ""
+    return "_method" if any(_replaces_method(name.lower().decode("latin-1")) for name in names) else ""
+
+
+def _replaces_method(name: str) -> bool:
+    stem = name.removesuffix("[]")
+    return name in OVERRIDES or name == "x-envoy-original-path" or (stem[:1], stem[1:]) in METHOD_FIELDS

@@ -43,6 +43,9 @@ STANDS: dict[str, dict[str, Any]] = {
     "chunked": {"method": b"POST", "fields": [HOST, (b"Transfer-Encoding", b"chunked")], "body": UNREAD},
     "an odd method": {"method": b"PROPFIND"},
     "a form": {"method": b"POST", "fields": [HOST, FORM], "body": Body(True, b"method=x&a=_method")},
+    "a charset without a body": {
+        "fields": [HOST, (b"Content-Type", b"application/x-www-form-urlencoded; charset=utf-16")]
+    },
     "another body with _method": {"method": b"POST", "fields": [HOST], "body": Body(True, b"_method=x")},
     "IPv6": {"host": "::1", "fields": [(b"host", b"[::1]")]},
     "a query with dots": {"target": b"/a?x=../..&y=%5c"},
@@ -94,6 +97,21 @@ REFUSED: dict[str, dict[str, Any]] = {
     "a path override": {"fields": [HOST, (b"X-Original-URL", b"/admin")]},
     "another path override": {"fields": [HOST, (b"X-Rewrite-URL", b"/admin")]},
     "_method in the query": {"target": b"/a?_method=DELETE"},
+    "a form in UTF-16": {
+        "method": b"POST",
+        "fields": [HOST, (b"Content-Type", b"application/x-www-form-urlencoded; charset=UTF-16LE")],
+        "body": Body(True, b"_\0m\0e\0t\0h\0o\0d\0=\0"),
+    },
+    "a form in UTF-7, not held": {
+        "method": b"POST",
+        "fields": [HOST, (b"Content-Type", b'application/x-www-form-urlencoded;Charset = "utf-7"')],
+        "body": UNREAD,
+    },
+    "a form in EBCDIC": {
+        "method": b"POST",
+        "fields": [HOST, (b"Content-Type", b"application/x-www-form-urlencoded; charset=ibm037")],
+        "body": UNREAD,
+    },
     "_method in a form": {"method": b"POST", "fields": [HOST, FORM], "body": Body(True, b"a=1&_method=DELETE")},
     "_method in a form, escaped": {"method": b"POST", "fields": [HOST, FORM], "body": Body(True, b"%5Fm%65thod=DELETE")},
 }  # fmt: skip

@@ -111,7 +111,7 @@ class RequestFacts:
         """The form body's values by name, decoded once; None where it cannot be read as a form. Empty without a body."""
         if not self.body.present:
             return EMPTY
-        if self.plain_body is None or self.media_type != field.FORM or field.recoded(self.header("content-type")):
+        if self.plain_body is None or self.media_type != field.FORM:
             return None
         return field.table_of_bytes(self.plain_body)
 
@@ -200,7 +200,15 @@ def _assemble(
         segments=segments,
         readings=Readings.of(segments),
     )
+    if body.present:
+        _check_form(facts)
     return facts.with_body(body.content, body.within) if body.content else facts
+
+
+def _check_form(facts: RequestFacts) -> None:
+    # A form is ASCII (URL Standard, section 5.1). In EBCDIC, UTF-16 or UTF-7 some servers read fields in it that nobody else sees.
+    if facts.media_type == field.FORM and field.recoded(facts.header("content-type")):
+        raise EnvelopeError("The form is said to be in a charset in which its fields cannot be read; send it in UTF-8.")
 
 
 def _method(raw: bytes) -> str:
