@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import functools
 import json
 import statistics
 import sys
@@ -26,13 +27,16 @@ from effectgate.policy.catalog import Catalog
 from effectgate.policy.decision import decide
 from effectgate.policy.facts import EnvelopeError, RequestFacts, facts_from_url
 from effectgate.policy.grant import Grant, grant_of_ids
+from effectgate.policy.host import HostPattern
 from effectgate.policy.recognition import recognise
 from effectgate.policy.site import Sites
 from effectgate.policy.verdict import Verdict
 from effectgate.policy.vocabulary import Risk
 
+ROOT = Path(__file__).parents[1]
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 PORTS = frozenset({80, 443})
+DISPUTES = ROOT / "tests" / "data" / "label-disputes.tsv"
 SITES = {"kubernetes": ["k8s.example.internal:6443"], "jira": ["your-domain.atlassian.net"]}
 
 
@@ -56,25 +60,34 @@ class Answered:
     effect: str
 
 
+@functools.cache
+def disputed() -> frozenset[tuple[str, str]]:
+    """Vendor and operation of each label that we hold to be wrong."""
+    with DISPUTES.open(newline="") as lines:
+        rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return frozenset((row["vendor"], row["operation"]) for row in rows)
+
+
 def operations(file: Path) -> Iterator[Operation]:
-    """The rows of a file."""
+    """The rows of a file; a disputed label counts as none."""
     with file.open(newline="") as lines:
         for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+            access = "disputed" if (file.stem, row["operation"]) in disputed() else row["access"]
             headers = json.loads(row["headers"] or "{}").items()
             body = (row["body"] or "").encode() or None
             try:
                 facts = facts_from_url(row["method"], row["url"], headers, body)
             except EnvelopeError as error:
-                yield Operation(file.stem, row["operation"], row["access"], None, str(error))
+                yield Operation(file.stem, row["operation"], access, None, str(error))
             else:
-                yield Operation(file.stem, row["operation"], row["access"], facts)
+                yield Operation(file.stem, row["operation"], access, facts)
 
 
 def answered(catalog: Catalog, grant: Grant, operation: Operation) -> Answered:
     """The operation put to the catalogue."""
     if operation.facts is None:
         return Answered(operation, None, "")
-    named = [match for match in recognise(catalog, operation.facts) if match.named]
+    named = [match for match in recognise(catalog.candidates(operation.facts), operation.facts) if match.named]
     effect = min(named, key=lambda match: match.entry.rank).effect.id if named else ""
     return Answered(operation, decide(catalog, grant, operation.facts, now=NOW, ports=PORTS), effect)
 
@@ -108,12 +121,13 @@ def report(vendor: str, rows: list[Answered], offenders: int) -> None:
 
 
 def strangers(catalog: Catalog, rows: list[Answered]) -> Iterator[str]:
-    """What some effect, granted alone, admits on a host that it does not list."""
+    """What some effect, granted alone, could admit on a host that it does not list."""
     for row in rows:
         facts = row.operation.facts
         for named in row.verdict.recognised if row.verdict and facts else ():
-            shapes = catalog.shapes(named.effect)
-            if facts and all(shape.host.match(facts.host) is None for shape in shapes):
+            listed = [host for host in catalog.effects[named.effect].hosts if not host.startswith("@")]
+            sites = any(shape.site for shape in catalog.shapes(named.effect))
+            if facts and not sites and all(HostPattern.parse(host).match(facts.host) is None for host in listed):
                 yield f"{named.effect} on {facts.host}"
 
 

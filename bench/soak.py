@@ -45,13 +45,13 @@ class Sample:
 # -- the process that makes the load
 
 
-async def load(directory: Path, requests: int) -> None:
+async def load(directory: Path, requests: int, minutes: float) -> None:
     """Origins and clients. Ports go out on the first line, progress on each further one, then what came of it."""
     authority = Authority(directory)
     servers = [await listen(authority.context(["http/1.1"])), await listen(None)]
     print(json.dumps([port for _, port in servers] + [str(authority.pem)]), flush=True)
     way = Way(**json.loads(await asyncio.to_thread(sys.stdin.readline)))
-    tally = Tally(requests)
+    tally = Tally(requests, time.monotonic() + 60 * minutes)
     clients = [asyncio.create_task(visit(way, tally)) for _ in range(AT_ONCE)]
     while not all(client.done() for client in clients):
         print(json.dumps(tally.asked), flush=True)
@@ -76,9 +76,10 @@ def watch(child: subprocess.Popen[str], pid: int, began: float) -> tuple[list[Sa
     raise AssertionError(f"the load ended with {child.wait()}")
 
 
-def soak(directory: Path, requests: int) -> int:
+def soak(directory: Path, requests: int, minutes: float) -> int:
     """Everything; the exit status."""
     command = [sys.executable, __file__, "--load", str(directory), "--requests", str(requests)]
+    command += ["--minutes", str(minutes)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
     ) as child:
@@ -114,7 +115,7 @@ def verdict(
     settled: bool,
 ) -> int:  # fmt: skip
     """Print the figures; 1 where one of them is not as it should be."""
-    warm = next((sample for sample in samples if sample.asked >= WARM * end.asked), samples[-1])
+    warm = next((sample for sample in samples if sample.asked >= WARM * samples[-1].asked), samples[-1])
     grown = (end.taken.rss - warm.taken.rss) / 1024
     most = (max(sample.taken.rss for sample in samples) - warm.taken.rss) / 1024
     checked = effectgate("receipts", "verify", "--config", str(gate.config))
@@ -135,13 +136,14 @@ def main() -> int:
     """Parse and run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=200_000)
+    parser.add_argument("--minutes", type=float, default=120.0, help="end by then, however many have been made")
     parser.add_argument("--load", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.load:
-        asyncio.run(load(arguments.load, arguments.requests))
+        asyncio.run(load(arguments.load, arguments.requests, arguments.minutes))
         return 0
     with tempfile.TemporaryDirectory() as place:
-        return soak(Path(place), arguments.requests)
+        return soak(Path(place), arguments.requests, arguments.minutes)
 
 
 if __name__ == "__main__":

@@ -130,3 +130,12 @@ DESIGN = {
     "escalations_pending",
     "open_connections",
 }
+
+
+def test_what_is_left_of_a_limit_that_is_gone_is_told_no_more(metrics: Metrics) -> None:
+    metrics.remaining("ci-fixer", {"requests": 3, "upload_bytes": 9})
+    metrics.configure(["ci-fixer"], {}, "sha256:def")
+    metrics.remaining("ci-fixer", {"requests": 3})
+    assert [name for name in series(metrics) if "grant_limit_remaining" in name] == [
+        "effectgate_grant_limit_remaining{'principal': 'ci-fixer', 'limit': 'requests'}"
+    ]

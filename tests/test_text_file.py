@@ -24,6 +24,10 @@ def test_what_is_no_regular_file_is_refused_at_once(make: Callable[[Path], None]
         read_text(tmp_path / "odd")
 
 
+def test_nothing_is_empty() -> None:
+    assert read_text(Path(os.devnull)) == ""
+
+
 def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("é")
     (tmp_path / "link").symlink_to("real")

@@ -25,12 +25,15 @@ from effectgate.receipts import drafts
 from effectgate.receipts.evidence import Evidence
 from effectgate.receipts.folding import RefusalMeter
 from effectgate.receipts.record import Draft, Sealed
-from effectgate.receipts.store import Store
+from effectgate.receipts.store import SpentError, Store
 from effectgate.receipts.store_limits import Ledger, Reservation
 from effectgate.recorder import DEADLINE_SECONDS, Recorder
 from effectgate.watchdog import Watchdog
 
 __all__ = ["Answer", "Attempt", "Boundary", "Caller", "EffectBoundary", "Observer", "Outcome"]
+
+# How often a request may lose what is left of its limits to others that reserve at the same moment.
+RESERVATIONS = 5
 
 Report = Callable[[BaseException], None]
 Args = Callable[[], dict[str, object]]
@@ -123,12 +126,22 @@ class EffectBoundary:
         return self.rules.granted(principal, self._now()) and self._credentialed(principal)
 
     async def submit(self, caller: Caller, facts: RequestFacts) -> Answer:
-        """See Boundary."""
+        """See Boundary. What other processes use of the same limits shows at the commit; it is then decided anew."""
+        for _ in range(RESERVATIONS):
+            ruling = self._ruled(caller, facts)
+            args = partial(self._evidence.request, caller.principal, facts, ruling.verdict)
+            try:
+                return await self._answered(caller, facts, ruling, args)
+            except SpentError as spent:
+                self._ledger.adopt(caller.principal, spent)
+        verdict = failed("its limits are in use by too many at once")
+        return self._told(caller, verdict, answer_of(verdict, facts, caller))
+
+    def _ruled(self, caller: Caller, facts: RequestFacts) -> Ruling:
         ruling = self._decider.rule(caller.principal, facts, self._now(), self._evidence.credentials(facts))
         if ruling.fault:
             self._report(ruling.fault)
-        args = partial(self._evidence.request, caller.principal, facts, ruling.verdict)
-        return await self._answered(caller, facts, ruling, args)
+        return ruling
 
     async def refuse(
         self, caller: Caller, attempt: Attempt, code: Reason, reason: str, *, status: int | None = None
@@ -165,7 +178,7 @@ class EffectBoundary:
         except BaseException as fault:
             if ruling.reservation:
                 self._ledger.release(ruling.reservation)
-            if isinstance(fault, asyncio.CancelledError):
+            if isinstance(fault, asyncio.CancelledError | SpentError):
                 raise
             self._report(fault)
             verdict = failed("its receipt could not be made durable")
@@ -182,7 +195,7 @@ class EffectBoundary:
         draft = self._draft(caller, ruling, args)
         spends = ruling.reservation.spends if ruling.reservation else ()
         began = time.perf_counter()
-        sealed = await self._recorder.durable(draft, spends, partial(self._unsent, draft, caller))
+        sealed = await self._recorder.durable(draft, spends, partial(self._unsent, draft, caller, ruling))
         self._seen(lambda: self._observer.committed(time.perf_counter() - began))
         if verdict.effect:
             self._open[draft.decision_id] = _Allowed(
@@ -217,10 +230,11 @@ class EffectBoundary:
             output=outcome.facts(),
         )
 
-    def _unsent(self, draft: Draft, caller: Caller, sealed: Sealed) -> None:
+    def _unsent(self, draft: Draft, caller: Caller, ruling: Ruling, sealed: Sealed) -> None:
         """Close an ALLOW that became durable when nobody waited for it any more. Called on the store's thread."""
         if draft.verdict == Decision.ALLOW:
-            self._recorder.owe(self._completion(draft, sealed.receipt_id, caller, UNSENT))
+            returned = ruling.reservation.correction({}) if ruling.reservation else ()
+            self._recorder.owe(self._completion(draft, sealed.receipt_id, caller, UNSENT), returned)
 
     def _told(self, caller: Caller, verdict: Verdict, answer: Answer, seconds: float = 0.0) -> Answer:
         self._seen(lambda: self._observer.decided(caller.principal, verdict, seconds))

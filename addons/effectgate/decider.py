@@ -119,7 +119,12 @@ def _well_formed(verdict: object) -> Verdict:
 
 
 def upload_size(facts: RequestFacts) -> int | None:
-    """The size of the body in bytes, as held or as announced (RFC 9110 section 8.6); None where only its end will tell."""
+    """The size of the body in bytes, as held or as announced (RFC 9110 section 8.6); None where only its end will tell.
+
+    What a websocket sends is upload too, and has no end that could be announced.
+    """
+    if facts.websocket:
+        return None
     if not facts.body.present:
         return 0
     if facts.body.content is not None:

@@ -64,6 +64,7 @@ class Metrics:
         self._risks = dict(risks)
         self._catalog.clear()
         self._catalog.labels(digest).set(1)
+        self._remaining.clear()  # of limits that are gone; those in force come back with their next request
 
     def watch_expiry(self, expires: Mapping[str, datetime], now: Callable[[], datetime]) -> None:
         """Grants with an expiry, by principal; each is counted down at every scrape."""

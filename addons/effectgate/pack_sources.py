@@ -69,10 +69,11 @@ def _read_directory(directory: Path, trusted: bool, faults: list[Fault]) -> list
         message = f"the directory cannot be read: {error.strerror}"
         faults.append(Fault(str(directory), 0, "", message, "correct `packs:` or the permissions"))
         return []
-    return [source for path in files if (source := _read_file(path, trusted, faults))]
+    return [source for path in files if (source := read_file(path, trusted, faults))]
 
 
-def _read_file(path: Path, trusted: bool, faults: list[Fault]) -> Source | None:
+def read_file(path: Path, trusted: bool, faults: list[Fault]) -> Source | None:
+    """One file, or None and why not in `faults`."""
     try:
         return Source(str(path), path.stem, read_text(path), trusted)
     except OSError as error:

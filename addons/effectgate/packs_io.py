@@ -11,7 +11,7 @@ from pathlib import Path
 
 import tomli
 
-from effectgate.pack_sources import Source, Sources, read_sources
+from effectgate.pack_sources import Source, Sources, read_file, read_sources
 from effectgate.policy.catalog import Catalog
 from effectgate.policy.ceiling_file import read_ceiling
 from effectgate.policy.check import Exemption, check
@@ -55,6 +55,15 @@ def load_directories(
 ) -> Library:
     """`read_sources` and `load` in one."""
     return load(read_sources(directories, untrusted), sites=sites, exceptions=exceptions)
+
+
+def read_document(file: Path) -> Document:
+    """One TOML file, as packs are read. Raises FaultsError."""
+    faults: list[Fault] = []
+    source = read_file(file, True, faults)
+    if source is None or (document := _parse(source, faults)) is None:
+        raise FaultsError(faults)
+    return document
 
 
 def _pack(source: Source, sites: Sites, faults: list[Fault]) -> Pack | None:

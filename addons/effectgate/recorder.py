@@ -26,10 +26,10 @@ class Recorder:
     def __init__(self, store: Store, deadline: float = DEADLINE_SECONDS) -> None:
         self._store = store
         self._deadline = deadline
-        self._owed: deque[Draft] = deque(maxlen=OWED_LIMIT)
+        self._owed: deque[tuple[Draft, tuple[Spend, ...]]] = deque(maxlen=OWED_LIMIT)
 
     async def durable(self, draft: Draft, spends: tuple[Spend, ...], late: Late) -> Sealed:
-        """The sealed receipt once it is on disk, or StoreError.
+        """The sealed receipt once it is on disk, or StoreError; SpentError where what it spends does not fit.
 
         Where nobody waits any more (deadline, cancellation) and the commit still succeeds, `late` hears of it on the store's thread.
         """
@@ -50,7 +50,7 @@ class Recorder:
     def owe(self, draft: Draft, spends: tuple[Spend, ...] = ()) -> Future[Sealed]:
         """Queue a receipt that must reach the record in the end: if the store fails now, it follows when the store works again."""
         future = self._store.append(draft, spends)
-        future.add_done_callback(functools.partial(self._keep, draft))
+        future.add_done_callback(functools.partial(self._keep, draft, spends))
         return future
 
     async def settled(self, future: Future[Sealed]) -> None:
@@ -59,14 +59,14 @@ class Recorder:
             async with asyncio.timeout(self._deadline):
                 await asyncio.shield(asyncio.wrap_future(future))
 
-    def _keep(self, draft: Draft, future: Future[Sealed]) -> None:
+    def _keep(self, draft: Draft, spends: tuple[Spend, ...], future: Future[Sealed]) -> None:
         if not future.cancelled() and future.exception() is not None:
-            self._owed.append(draft)
+            self._owed.append((draft, spends))
 
     def _pay(self) -> None:
         owed, self._owed = self._owed, deque(maxlen=OWED_LIMIT)
-        for draft in owed:
-            self.owe(draft)
+        for draft, spends in owed:
+            self.owe(draft, spends)
 
 
 def _tell(late: Late, future: Future[Sealed]) -> None:

@@ -1,4 +1,4 @@
-"""Files that people write: regular ones only. A pipe, or a device, would be waited for without end."""
+"""Files that people write: regular ones only, and /dev/null. A pipe, or another device, would be waited for without end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ def read_regular(path: Path) -> bytes:
     """What a regular file holds. Raises OSError; for anything that is no regular file with errno EINVAL, and at once."""
     # O_NONBLOCK: opening a pipe that nobody writes would wait. It changes nothing for a regular file (open(2)).
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        status = os.fstat(stream.fileno())
+        if not (stat.S_ISREG(status.st_mode) or os.path.samestat(status, os.stat(os.devnull))):
             raise OSError(errno.EINVAL, "no regular file", str(path))
         return stream.read()
 

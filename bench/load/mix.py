@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ class Tally:
     """What was asked and what came of it: (visit, status) -> requests. What was cut off on purpose has status 0."""
 
     wanted: int
+    until: float  # on the monotonic clock
     seen: Counter[tuple[str, int]] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
 
@@ -38,7 +40,7 @@ def _number() -> int:
     return random.randrange(1_000_000)
 
 
-async def _some(line: Line, way: Way, prefix: str, more: str, count: int) -> list[int]:
+async def _some(line: Line, prefix: str, more: str, count: int) -> list[int]:
     """Reads, and every fifth time a write."""
     statuses = []
     for turn in range(count):
@@ -52,26 +54,26 @@ async def _some(line: Line, way: Way, prefix: str, more: str, count: int) -> lis
 async def http(way: Way) -> list[int]:
     """Absolute-form, kept alive."""
     async with way.plain() as line:
-        return await _some(line, way, f"http://{HOST}", way.credential, 200)
+        return await _some(line, f"http://{HOST}", way.credential, 50)
 
 
 async def connect_http(way: Way) -> list[int]:
     """CONNECT, then plain HTTP."""
     async with way.tunnel(80) as line:
-        return await _some(line, way, "", "", 200)
+        return await _some(line, "", "", 50)
 
 
 async def https_1(way: Way) -> list[int]:
     """CONNECT, TLS, HTTP/1.1, kept alive."""
     async with way.tunnel(443, ("http/1.1",)) as line:
-        return await _some(line, way, "", "", 200)
+        return await _some(line, "", "", 50)
 
 
 async def https_2(way: Way) -> list[int]:
     """CONNECT, TLS, HTTP/2, ten streams at a time."""
     async with way.tunnel(443, ("h2",)) as line:
         client, statuses = Http2Line(line), list[int]()
-        for _ in range(15):
+        for _ in range(5):
             statuses += await client.ask([("GET", f"/r/{_number()}") for _ in range(10)])
         statuses.append(await client.upload(f"/w/{_number()}", 100_000, b"w" * 100_000))
         return statuses
@@ -159,7 +161,7 @@ VISITS: dict[str, tuple[Visit, int, frozenset[int]]] = {
 async def visit(way: Way, tally: Tally) -> None:
     """Visits, one after the other, until enough has been asked."""
     names, weights = list(VISITS), [weight for _, weight, _ in VISITS.values()]
-    while tally.asked < tally.wanted:
+    while tally.asked < tally.wanted and time.monotonic() < tally.until:
         name = random.choices(names, weights)[0]
         act, _, expected = VISITS[name]
         try:

@@ -19,14 +19,15 @@ from effectgate.policy.vocabulary import Risk
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
+SITES = {name: [f"{name}.example"] for name in ("jira", "kubernetes")}
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 @functools.cache
 def library() -> Library:
-    """Every shipped pack and ceiling; the one site that they know stands where their examples ask for it."""
-    return load_directories([ROOT / "effects"], sites=Sites.parse({"kubernetes": ["kubernetes.example"]}))
+    """Every shipped pack and ceiling; the sites that they know stand where their examples ask for them."""
+    return load_directories([ROOT / "effects"], sites=Sites.parse(SITES))
 
 
 def effects() -> list[Effect]:

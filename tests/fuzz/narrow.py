@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from fuzz import naive, realm
-from fuzz.cases import HOST
+from fuzz.cases_http2 import HOST
 from fuzz.raw import PSEUDO, Raw
 from origin.journal import Seen
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fuzz.bench import bench
 from fuzz.cases import case
-from fuzz.live import HOSTILE, bench, faults, fuzz
+from fuzz.live import HOSTILE, faults, fuzz
 
 SEED, CASES = 3, 150
 

@@ -21,7 +21,7 @@ SETS: Mapping[str, tuple[str, ...]] = {
     "old": ("http/1.0", "connect/1.0", "https/1.0"),
 }
 TRAP_HOST = "api.trap.test"
-LEFT = ("receipt", "count", "nothing")
+LEFT = ("receipt", "count", "known", "nothing")
 
 
 class RowError(ValueError):
@@ -32,7 +32,8 @@ class RowError(ValueError):
 class Expectation:
     """What must come next. `status` has every status that will do; 0 is a close without an answer.
 
-    `left` is what a refusal leaves behind: a receipt, a count on /metrics (no principal is known), or nothing.
+    `left` is what a refusal leaves behind: a receipt, a count on /metrics (no principal is known), or nothing; `known` is a receipt
+    in a tunnel and a count elsewhere, for heads that cannot be read so far as to know who sends them.
     """
 
     status: tuple[int, ...]
@@ -119,6 +120,10 @@ class Case:
             text = text.replace(place, value)
         return unfold(text).encode("latin-1")
 
+    def leaves(self, expect: Expectation) -> str:
+        """What a refusal leaves behind over this transport."""
+        return expect.left if expect.left != "known" else "receipt" if self.transport.tunnel else "count"
+
 
 def load() -> list[Row]:
     """Every row of every file. Raises RowError."""
@@ -147,7 +152,8 @@ def _rows(file: Path) -> Iterator[Row]:
 
 def _row(name: str, file: str, told: dict[str, Any]) -> Row:
     on = tuple(one for item in told.pop("on") for one in SETS.get(item, (item,)))
-    expect = Expectation.of(told.pop("expect")) if "expect" in told else None
+    left = {"left": told.pop("left")} if "left" in told else {}
+    expect = Expectation.of({**told.pop("expect"), **left}) if "expect" in told else None
     steps = [Step.of(step) for step in told.pop("steps", [])]
     send = told.pop("send", "")
     steps = [*_opening(told, told.get("host", TRAP_HOST)), *steps] or [Step(send=send)]

@@ -7,8 +7,9 @@ import pytest
 from hostile.performance import Performance
 from hostile.rows import Case, cases, load
 
-HOSTILE, CONTROLS = 3, 1
+HOSTILE, CONTROLS = 250, 60
 ROWS = load()
+pytestmark = pytest.mark.timeout(600)  # the first test waits for all to be played
 CASES = cases(ROWS)
 
 

@@ -11,8 +11,10 @@ import errno
 import fcntl
 import json
 import os
+import signal
 import socket
 import sys
+import termios
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -105,6 +107,11 @@ def umount(path: str) -> None:
     _call(LIBC.umount2, os.fsencode(path), MNT_DETACH)
 
 
+def umount_here(path: str) -> None:
+    """In the namespace as it is."""
+    _call(LIBC.umount2, os.fsencode(path), MNT_DETACH)
+
+
 def bind_above(path: str) -> None:
     """A bind mount of the directory above, without what is mounted in it."""
     _own_namespaces()
@@ -164,9 +171,12 @@ def join(path: str) -> None:
 
 
 def type_into_terminal() -> None:
-    """TIOCSTI on a terminal that is ours: the filter refuses it before the terminal is asked."""
+    """TIOCSTI on our controlling terminal; kernels that have switched it off would say EIO."""
     master, slave = os.openpty()
     try:
+        os.setsid()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what its leader is sent when the terminal closes
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
         fcntl.ioctl(slave, 0x5412, b"x")
     finally:
         os.close(master)

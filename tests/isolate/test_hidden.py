@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isolate.cells import AGENT, USERS, House
+from isolate.cells import AGENT, House
 from live.gate import environment
 
 pytestmark = pytest.mark.timeout(180)
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.timeout(180)
 REFUSED = {"EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV", "EINVAL", "ENOTDIR", "EISDIR", "ENOTEMPTY", "ENOENT"}
 WAYS = (
     "read", "write", "replace", "remove", "move", "hard_link", "soft_link", "by_descriptor", "chmod",
-    "umount", "bind_above", "bind_tree", "overlay", "remount",
+    "umount", "umount_here", "bind_above", "bind_tree", "overlay", "remount",
 )  # fmt: skip
 # What may come of it without harm: a cover that stays read-only; a cover that was opened with the capabilities of a namespace of its own.
 HARMLESS = {("remount", "done"), ("bind_tree", "empty")}
@@ -50,7 +50,9 @@ def digest(directory: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in files if not path.name.startswith(("ca-bundle", "serve.log"))}
 
 
-@pytest.fixture(scope="module", params=[(user, option) for user in USERS for option in ("--isolate", "")], ids="".join)
+@pytest.fixture(
+    scope="module", params=[("root", "--isolate"), ("unprivileged", "--isolate"), ("unprivileged", "")], ids="".join
+)
 def attempts(request: pytest.FixtureRequest, house: House) -> Attempts:
     user, option = request.param
     task = {f"{way} {name}": [way, str(path)] for way in WAYS for name, path in secrets(house).items()}

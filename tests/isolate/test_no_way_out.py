@@ -22,7 +22,10 @@ pytestmark = pytest.mark.timeout(180)
 NOWHERE = ("192.0.2.77", "198.51.100.7", "8.8.8.8", "2001:db8::7")
 METADATA = ("169.254.169.254", "fd00:ec2::254", "100.100.100.200")
 UNREACHABLE = {"ENETUNREACH", "ECONNREFUSED", "EADDRNOTAVAIL"}
-ALG_KIND, VSOCK, BLUETOOTH = 5, 40, 31
+VSOCK, BLUETOOTH = 40, 31
+# What uid 0 may write by the mode of the file alone.
+SYSTEM = ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/kernel/uevent_helper")
+OWNED = ("/etc/passwd", "/usr/bin/env")
 
 
 def own_addresses() -> list[str]:
@@ -118,6 +121,8 @@ def tried(request: pytest.FixtureRequest, house: House, ears: Ears) -> dict[str,
     task |= {"signal": ["signal_process", gate.process.pid], "memory": ["read", f"/proc/{gate.process.pid}/mem"]}
     task |= {"first memory": ["read", "/proc/1/mem"], "first environment": ["read", "/proc/1/environ"]}
     task |= {"join": ["join", "/proc/1/ns/net"], "descriptor": ["descriptor", 9]}
+    system = (*SYSTEM, *OWNED) if request.param == "root" else SYSTEM
+    task |= {f"system {path}": ["write", path] for path in system} | {"disks": ["read", "/dev/vda"]}
     return house.probe(request.param, task, "--isolate")
 
 
@@ -166,6 +171,20 @@ def test_processes_outside_are_out_of_reach(tried: dict[str, str]) -> None:
 def test_process_1_keeps_nothing_that_can_be_taken(tried: dict[str, str]) -> None:
     assert tried["first memory"] == tried["first environment"] == "EACCES"
     assert tried["join"] in ("EACCES", "EPERM")
+
+
+def test_root_writes_nothing_of_the_system(tried: dict[str, str]) -> None:
+    came = {came for name, came in tried.items() if name.startswith("system ")}
+    assert came <= {"EROFS", "EACCES", "ENOENT"}
+    assert tried["system /proc/sys/kernel/core_pattern"] != "ENOENT"
+    assert tried["disks"] == "ENOENT"
+
+
+def test_in_the_callers_network_programs_outside_are_out_of_reach(house: House, ears: Ears) -> None:
+    """Without --isolate: TCP is the caller's, and sockets behind which somebody would work for the command are not."""
+    came = house.probe("unprivileged", ears.task())
+    assert set(ears.heard()) == set(ears.task()) - {"abstract", "path"}
+    assert (came["abstract"], came["path"]) == ("EPERM", "EACCES")
 
 
 def test_inherited_descriptors_are_closed(house: House, ears: Ears) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from effectgate import instant
 from effectgate.cli import main
 from effectgate.proxy.dispatch import Dispatch, Handler
+from effectgate.receipts import folding
 
 FAULT = Path(os.environ["EFFECTGATE_TEST_FAULT"])
 CLOCK = FAULT.with_name("clock")
@@ -64,6 +65,8 @@ class WrongClock(datetime):
 
 
 if __name__ == "__main__":
+    if burst := os.environ.get("EFFECTGATE_TEST_BURST"):  # refusals that have receipts of their own
+        folding.RefusalMeter.__init__.__defaults__ = (0.1, float(burst))  # type: ignore[misc]
     instant.datetime = WrongClock  # type: ignore[misc]
     Dispatch._handlers = _faulty  # type: ignore[method-assign]
     main()

@@ -69,6 +69,7 @@ class Gate:
     """The files of one installation and the process that serves it."""
 
     program: Sequence[str] = ("-m", "effectgate")
+    prefix: Sequence[str] = ()  # what runs the interpreter
 
     def __init__(self, directory: Path, *, packs: Sequence[Path] = (ROOT / "effects",)) -> None:
         self.directory = directory
@@ -112,7 +113,7 @@ class Gate:
     def start(self, **more: str) -> None:
         """Start the process and wait for /readyz."""
         with (self.directory / "serve.log").open("ab") as log:
-            command = [sys.executable, *self.program, "serve", "--config", str(self.config)]
+            command = [*self.prefix, sys.executable, *self.program, "serve", "--config", str(self.config)]
             self.process = subprocess.Popen(
                 command, cwd=self.directory, env=environment(**more), stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )

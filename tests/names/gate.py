@@ -17,6 +17,18 @@ from names.nameserver import Nameserver
 SERVE = ROOT / "tests" / "names" / "serve.py"
 
 
+def naming(directory: Path, nameserver: Nameserver) -> dict[str, str]:
+    """Write `hosts` and `resolv.conf` into a directory; the environment that makes SERVE use them, and this nameserver's port."""
+    host, port = nameserver.address
+    (directory / "hosts").write_text("127.0.0.1 localhost\n")
+    (directory / "resolv.conf").write_text(f"search corp.test example.test\noptions ndots:5\nnameserver {host}\n")
+    return {
+        "EFFECTGATE_TEST_HOSTS": str(directory / "hosts"),
+        "EFFECTGATE_TEST_RESOLV_CONF": str(directory / "resolv.conf"),
+        "EFFECTGATE_TEST_DNS_PORT": str(port),
+    }
+
+
 class NamedGate(Gate):
     """A Gate that asks `nameserver` and reads a hosts file of its own."""
 
@@ -24,18 +36,9 @@ class NamedGate(Gate):
 
     def __init__(self, directory: Path, nameserver: Nameserver, *, packs: Sequence[Path] = (ROOT / "effects",)) -> None:
         super().__init__(directory, packs=packs)
-        self.nameserver = nameserver
-        self.hosts = directory / "hosts"
-        self.hosts.write_text("127.0.0.1 localhost\n")
-        self.resolv_conf = directory / "resolv.conf"
-        host, _ = nameserver.address
-        self.resolv_conf.write_text(f"search corp.test example.test\noptions ndots:5\nnameserver {host}\n")
+        self.hosts, self.resolv_conf = directory / "hosts", directory / "resolv.conf"
+        self._naming = naming(directory, nameserver)
 
     def start(self, **more: str) -> None:
         """As in the base class."""
-        ours = {
-            "EFFECTGATE_TEST_HOSTS": str(self.hosts),
-            "EFFECTGATE_TEST_RESOLV_CONF": str(self.resolv_conf),
-            "EFFECTGATE_TEST_DNS_PORT": str(self.nameserver.address[1]),
-        }
-        super().start(**ours, **more)
+        super().start(**self._naming, **more)

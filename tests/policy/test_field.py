@@ -75,6 +75,46 @@ def test_overrides_refused(name: str) -> None:
         field.refuse_overrides(read((name, "DELETE")))
 
 
+@pytest.mark.parametrize(
+    ("value", "stands"),
+    [
+        ("for=192.0.2.1;proto=https", True),
+        ("by=hostess", True),
+        ("host=evil.test", False),
+        ("for=192.0.2.1; Host = evil.test", False),
+        ("for=a, for=b;host=evil.test", False),
+    ],
+)
+def test_forwarded_may_not_name_a_host(value: str, stands: bool) -> None:
+    if stands:
+        field.refuse_overrides(read(("Forwarded", value)))
+    else:
+        with pytest.raises(EnvelopeError):
+            field.refuse_overrides(read(("Forwarded", value)))
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("_method=DELETE", False),
+        ("a=1&_HttpMethod=PATCH", False),
+        ("x-http-method-override=DELETE", False),
+        ("X%2DHTTP-Method=DELETE", False),
+        ("_method[]=DELETE", False),
+        ("method=flickr.photos.search", True),
+        ("http_method=GET", True),
+        ("a=_method", True),
+        ("override=1", True),
+    ],
+)
+def test_method_fields(text: str, stands: bool) -> None:
+    if stands:
+        field.refuse_method_field(text)
+    else:
+        with pytest.raises(EnvelopeError):
+            field.refuse_method_field(text)
+
+
 @pytest.mark.parametrize("name", ["x-forwarded-for", "x-http", "method", "x-url", "x-amz-target", "origin"])
 def test_other_headers_stand(name: str) -> None:
     field.refuse_overrides(read((name, "DELETE")))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from effectgate.policy import language
 from effectgate.policy.authority import EnvelopeError, parse_authority
 from effectgate.policy.fault import PatternError
 from effectgate.policy.host import HostPattern
@@ -116,3 +117,28 @@ def test_many_stars_on_a_hostile_host_cost_little() -> None:
     begin = time.perf_counter()
     assert pattern.match(".".join(["a"] * 120)) is None
     assert time.perf_counter() - begin < 0.5
+
+
+OPEN_AND_LITERAL = [
+    "a.example.com",
+    "{x}.example.com",
+    "a.{y}.com",
+    "{x}.{y}.com",
+    "a.b.example.com",
+    "{x}.b.example.com",
+    "*.example.com",
+]
+
+
+@pytest.mark.parametrize("part", OPEN_AND_LITERAL)
+@pytest.mark.parametrize("whole", OPEN_AND_LITERAL)
+def test_inclusion_label_by_label_is_inclusion_of_the_languages(part: str, whole: str) -> None:
+    one, other = _unchecked(part), _unchecked(whole)
+    assert one.included(other) is language.included(one.program(), (other.program(),))
+
+
+def _unchecked(text: str) -> HostPattern:
+    """A pattern that may be wider than a pack may write."""
+    labels = tuple(text.split("."))
+    names = tuple(label.strip("{}") if label.startswith("{") else "" for label in labels)
+    return HostPattern(text, labels, names, frozenset(name for name in names if name))

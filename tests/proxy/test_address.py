@@ -16,7 +16,7 @@ from effectgate.proxy.loop import ANSWERS, GuardedLoop, is_local
 from effectgate.receipts.canonical import canonical
 from effectgate.receipts.record import Draft, Place, RecordError, read_receipt, seal
 
-from .harness import Proxy
+from .harness import Proxy, eventually
 from .origins import Origin
 
 Make = Callable[..., Proxy]
@@ -124,6 +124,24 @@ def test_a_listener_on_every_address_is_ourselves_on_every_address(proxy: Make) 
     gate.boundary.allow = lambda facts: True
     answer = gate.get(f"127.0.0.77:{port}", scheme="http")
     assert (answer.status, answer.json()["failure"]) == (403, "address")
+
+
+def test_the_receipt_of_a_static_answer_says_that_it_was_exempt(proxy: Make, origin: MakeOrigin) -> None:
+    gate = proxy({("allowed.test", 443): origin()})
+    assert gate.get("allowed.test").status == 200
+    outcome = gate.outcome()
+    assert (outcome.exempt, outcome.address, gate.names.asked) == ("network.resolve", "127.0.0.1", [])
+
+
+def test_each_request_of_a_kept_connection_tells_its_address(proxy: Make, origin: MakeOrigin) -> None:
+    gate = proxy({("allowed.test", 443): origin()})
+    with gate.tunnel("allowed.test:443") as wire:
+        for _ in range(3):
+            wire.send("GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n")
+            assert wire.reply().status == 200
+    assert eventually(lambda: len(gate.boundary.completed) == 3)
+    told = [(outcome.address, outcome.exempt) for _, outcome in gate.boundary.completed]
+    assert told == [("127.0.0.1", "network.resolve")] * 3
 
 
 def test_the_receipt_of_a_site_says_that_it_was_exempt(proxy: Make, origin: MakeOrigin) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 
@@ -9,7 +10,9 @@ import pytest
 
 from .client import AGENT, AUTH
 from .harness import Proxy, eventually
+from .http2 import Http2Wire, answer_http2
 from .origins import Exchange, Origin
+from .ws import handshake, websocket_origin
 
 Make = Callable[..., Proxy]
 MakeOrigin = Callable[..., Origin]
@@ -87,6 +90,50 @@ def test_a_revoked_credential_ends_a_kept_alive_tunnel(proxy: Make, origin: Make
         del gate.tokens[AGENT]
         wire.send("GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n")
         assert wire.reply().status == 407
+
+
+def test_a_revoked_credential_ends_a_kept_alive_http2_tunnel(proxy: Make, origin: MakeOrigin) -> None:
+    gate = proxy({("allowed.test", 443): origin(answer_http2, alpn=("h2",))}, recheck_seconds=60.0)
+    with gate.tunnel("allowed.test:443", ("h2",)) as wire:
+        client = Http2Wire(wire)
+        assert client.get("allowed.test").status == 200
+        del gate.tokens[AGENT]
+        refused = client.get("allowed.test")
+        assert (refused.status, refused.headers["proxy-authenticate"]) == (407, 'Basic realm="effectgate"')
+
+
+def test_a_grant_that_is_gone_refuses_the_next_request_of_each_protocol(proxy: Make, origin: MakeOrigin) -> None:
+    gate = proxy({("allowed.test", 443): origin(answer_http2, alpn=("h2",))}, recheck_seconds=60.0)
+    with gate.tunnel("allowed.test:443", ("h2",)) as wire:
+        client = Http2Wire(wire)
+        assert client.get("allowed.test").status == 200
+        gate.boundary.allow = lambda facts: False
+        assert client.get("allowed.test").status == 403
+
+
+def test_a_websocket_ends_within_a_second_of_its_credential(proxy: Make, origin: MakeOrigin) -> None:
+    gate = proxy({("allowed.test", 443): origin(websocket_origin)})
+    with gate.tunnel("allowed.test:443") as wire:
+        assert handshake(wire, "allowed.test").status == 101
+        del gate.tokens[AGENT]
+        assert wire.closed(1)
+    assert gate.outcome().aborted
+
+
+@pytest.mark.parametrize("credential", [AGENT, "Basic b3RoZXI6cw=="], ids=["its own", "another's"])
+def test_a_credential_inside_an_http2_tunnel_is_stripped_and_names_nobody(
+    proxy: Make, origin: MakeOrigin, credential: str
+) -> None:
+    there = origin(answer_http2, alpn=("h2",))
+    gate = proxy({("allowed.test", 443): there})
+    gate.tokens["Basic b3RoZXI6cw=="] = "other"
+    with gate.tunnel("allowed.test:443", ("h2",)) as wire:
+        more = [("proxy-authorization", credential), ("x-effectgate-verdict", "ALLOW")]
+        client = Http2Wire(wire)
+        assert client.get("allowed.test", more=more).status == 200
+        assert json.loads(client.get("allowed.test", "/denied", more=more).body)["principal"] == "agent"
+    assert b"proxy-" not in there.requests[0][0]
+    assert b"effectgate" not in there.requests[0][0]
 
 
 def _slowly(exchange: Exchange) -> None:

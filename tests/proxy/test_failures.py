@@ -11,7 +11,7 @@ import pytest
 
 from effectgate.proxy.failure import NEXT_STEPS, SENTENCES, DialError, classify
 
-from .harness import Proxy
+from .harness import Proxy, eventually
 from .http2 import Http2Wire
 from .origins import Exchange, Origin
 
@@ -181,13 +181,30 @@ def test_a_client_that_leaves_while_it_is_decided_reaches_nothing(proxy: Make, o
     assert (outcome.success, outcome.aborted, there.received) == (False, True, b"")
 
 
-def test_a_bad_chunk_goes_no_further(proxy: Make, origin: MakeOrigin) -> None:
+def test_a_bad_chunk_that_has_arrived_with_its_head_is_seen_before_any_decision(
+    proxy: Make, origin: MakeOrigin
+) -> None:
     there = origin()
     gate = proxy({("allowed.test", 443): there})
     with gate.tunnel("allowed.test:443") as wire:
         wire.send("POST / HTTP/1.1\r\nHost: allowed.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcXX0\r\n\r\n")
+        assert wire.reply().status == 400
         assert wire.closed()
-    assert gate.outcome().success is False
+    assert (gate.boundary.submitted, there.accepts, gate.names.asked) == ([], 0, [])
+
+
+def test_a_bad_chunk_that_arrives_later_is_answered_and_goes_no_further(proxy: Make, origin: MakeOrigin) -> None:
+    there = origin()
+    gate = proxy({("allowed.test", 443): there})
+    with gate.tunnel("allowed.test:443") as wire:
+        wire.send("POST / HTTP/1.1\r\nHost: allowed.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc")
+        assert eventually(lambda: b"abc" in there.received)
+        wire.send("XX0\r\n\r\n")
+        answer = wire.reply()
+        assert (answer.status, answer.json()["reason_code"]) == (400, "ENVELOPE_INVALID")
+        assert wire.closed()
+    outcome = gate.outcome()
+    assert (outcome.success, outcome.aborted) == (False, True)
     assert b"\r\n0\r\n\r\n" not in there.received
 
 

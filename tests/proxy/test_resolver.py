@@ -169,7 +169,7 @@ def test_lookups_need_no_threads_and_leave_nothing_open(dns: Nameserver, of_host
     dns.zone["hangs.test"] = silent
     before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
 
-    async def give_up() -> list[str]:
+    async def give_up() -> tuple[list[str], int]:
         lookups = [asyncio.ensure_future(of_host("hangs.test")) for _ in range(50)]
         await asyncio.sleep(0.1)
         threads = [
@@ -179,9 +179,9 @@ def test_lookups_need_no_threads_and_leave_nothing_open(dns: Nameserver, of_host
             lookup.cancel()
         await asyncio.gather(*lookups, return_exceptions=True)
         await asyncio.sleep(0.05)
-        return threads
+        return threads, len(asyncio.all_tasks())
 
-    assert asyncio.run(give_up()) == []
+    assert asyncio.run(give_up()) == ([], 1)
     after = len(os.listdir("/proc/self/fd")) if before else 0
     assert after <= before + 4  # of the nameserver's own
 
@@ -201,5 +201,7 @@ def test_a_hosts_file_that_goes_away_and_comes_back(tmp_path: Path) -> None:
     assert file.addresses("a.test") == ()
     (tmp_path / "hosts").write_bytes(b"192.0.2.1 a.test \xff\n")
     assert file.addresses("a.test") == ("192.0.2.1",)
+    (tmp_path / "hosts").write_text("192.0.2.22 a.test\n")
+    assert file.addresses("a.test") == ("192.0.2.22",)
     (tmp_path / "hosts").unlink()
     assert file.addresses("a.test") == ()

@@ -105,3 +105,32 @@ def test_messages_are_forgotten(proxy: Make, origin: MakeOrigin) -> None:
             wire.send(frame(b"hello", masked=True))
             wire.sock.recv(100)
     assert set(kept) == {0}
+
+
+def test_messages_stop_where_the_limit_of_uploads_does(proxy: Make, origin: MakeOrigin) -> None:
+    there = origin(websocket_origin)
+    gate = proxy({("allowed.test", 443): there})
+    gate.boundary.upload_left = 10
+    with gate.tunnel("allowed.test:443") as wire:
+        assert handshake(wire, "allowed.test").status == 101
+        wire.send(frame(b"first!", masked=True))
+        assert wire.sock.recv(100) == frame(b"hi", masked=False)
+        wire.send(frame(b"second", masked=True) + frame(b"third", masked=True))
+        assert wire.rest() == frame(b"\x03\xf0", masked=False, opcode=8)  # 1008, policy violation
+    outcome = gate.outcome()
+    assert (outcome.bytes_sent, outcome.error, outcome.success) == (6, "budget", False)
+    assert b"second" not in there.received
+    assert b"third" not in there.received
+
+
+def test_fragments_without_end_are_not_held_for_ever(
+    proxy: Make, origin: MakeOrigin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("effectgate.proxy.websocket.MESSAGE_BYTES", 10_000)
+    gate = proxy({("allowed.test", 443): origin(websocket_origin)})
+    with gate.tunnel("allowed.test:443") as wire:
+        assert handshake(wire, "allowed.test").status == 101
+        wire.send(frame(b"", masked=True, final=False))
+        for _ in range(400):
+            wire.send(frame(b"", masked=True, opcode=0, final=False))
+        assert wire.rest()[:2] == b"\x88\x02"

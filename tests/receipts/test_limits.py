@@ -112,7 +112,7 @@ def test_a_raised_limit_opens_and_a_lowered_one_shuts() -> None:
 
 def test_what_another_run_used_counts() -> None:
     held = reserved(ledger(requests=2), day(3))
-    assert [(spend.limit, spend.used) for spend in held.spends] == [("requests", 3)]
+    assert [(spend.limit, spend.amount, spend.size) for spend in held.spends] == [("requests", 1, 3)]
     assert Window.at("day", NOON).began == held.spends[0].window
 
 

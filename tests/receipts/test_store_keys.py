@@ -56,6 +56,15 @@ def test_a_directory_that_others_could_enter_is_refused(state: Path, mode: int) 
         signing_key(state)
 
 
+def test_a_link_is_as_private_as_what_it_leads_to(state: Path, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir(mode=0o700)
+    state.symlink_to("disk")
+    assert signing_key(state).new
+    (tmp_path / "disk").chmod(0o750)
+    with pytest.raises(StateModeError, match=r"chmod 700"):
+        signing_key(state)
+
+
 @pytest.mark.parametrize("content", ["", "zz", "ab" * 31, "ab" * 33])
 def test_a_damaged_key_is_not_replaced(state: Path, content: str) -> None:
     file = private(state) / "receipts.key"

@@ -140,7 +140,7 @@ class _nothing:
 
 def test_spends_are_written_with_the_receipt(state: Path, store: SqliteStore) -> None:
     store.append(draft(1), (Spend("ci", "requests", 60, 1),)).result(10)
-    store.append(draft(2), (Spend("ci", "requests", 60, 2), Spend("ci", "upload_bytes", 60, 7))).result(10)
+    store.append(draft(2), (Spend("ci", "requests", 60, 1), Spend("ci", "upload_bytes", 60, 7))).result(10)
     assert used_so_far(state) == {("ci", "requests"): (60, 2), ("ci", "upload_bytes"): (60, 7)}
 
 

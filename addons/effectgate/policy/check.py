@@ -81,20 +81,22 @@ def _contained(packs: Sequence[Pack], catalog: Catalog, exceptions: frozenset[Ex
     by_host: dict[HostPattern, list[_Placed]] = {}
     for row in placed:
         by_host.setdefault(row.shape.host, []).append(row)
+    wide = [host for host in by_host if host.wild or host.parameters]
     for host, rows in by_host.items():
-        around = [other for wider in by_host if _host_within(host, wider) for other in by_host[wider]]
-        for row in rows:
-            wider_effects = {other.effect.id: other for other in around if _holds(other, row)}
-            for outer in wider_effects.values():
-                if (row.effect.id, outer.effect.id) not in exceptions:
-                    yield _contained_fault(row, outer)
+        around = dict.fromkeys([host, *(wider for wider in wide if host.included(wider))])
+        outer = [other for place in around for other in by_host[place]]
+        if len({other.pack.name for other in outer}) > 1:  # what is contained in its own pack is no fault
+            yield from _contained_faults(rows, outer, exceptions)
 
 
-def _host_within(part: HostPattern, whole: HostPattern) -> bool:
-    """Asked of every pair of hosts; a literal one holds itself alone, and the last label of any is literal."""
-    if not whole.wild and not whole.parameters:
-        return part.text == whole.text
-    return part.labels[-1] == whole.labels[-1] and part.included(whole)
+def _contained_faults(
+    rows: Sequence[_Placed], around: Sequence[_Placed], exceptions: frozenset[Exemption]
+) -> Iterator[Fault]:
+    for row in rows:
+        wider_effects = {other.effect.id: other for other in around if _holds(other, row)}
+        for outer in wider_effects.values():
+            if (row.effect.id, outer.effect.id) not in exceptions:
+                yield _contained_fault(row, outer)
 
 
 def _holds(outer: _Placed, inner: _Placed) -> bool:

@@ -36,10 +36,21 @@ OVERRIDES: frozenset[str] = frozenset(
         "x-forwarded-path",
         "http-method-override",
         "x-method",
+        "x-original-path",
+        "x-envoy-original-path",
+        "x-forwarded-host",
+        "x-host",
+        "x-http-host-override",
     }
 )
+# RFC 7239 section 5.3: the host that a request was sent to, as a proxy in front would tell it.
+_FORWARDED_HOST = re.compile(r"(?:^|[;,])\s*host\s*=", re.IGNORECASE)
+# What CGI and WSGI make of the name of a field that frames the message, written so that other servers see another field.
+_DISGUISED = frozenset({"content_length", "transfer_encoding", "content_encoding"})
+# A length of more digits wraps to another in 64 bits.
+_LENGTH = re.compile(r"[0-9]{1,18}")
 # PHP makes an underscore of a dot or a bracket in a name; some servers split at `;` as at `&`.
-_METHOD_FIELD = re.compile(rb"[_.\[]method", re.IGNORECASE)
+_METHOD_FIELD = re.compile(rb"[_.\[](?:http)?method(?:\[\])?", re.IGNORECASE)
 _ASCII_CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1", "windows-1252"})
 _PARTS = re.compile("[&;]")
 
@@ -67,8 +78,10 @@ def _check_framing(headers: Headers) -> None:
         raise EnvelopeError("The request has several Content-Type headers (RFC 9110 section 8.3).")
     if len(lengths) > 1 or len(codings) > 1 or (lengths and codings):
         raise EnvelopeError("The request states its length twice (RFC 9112 section 6.1).")
-    if lengths and not (lengths[0].isascii() and lengths[0].isdigit()):
-        raise EnvelopeError("The Content-Length is not a number.")
+    if lengths and not _LENGTH.fullmatch(lengths[0]):
+        raise EnvelopeError("The Content-Length is not a number of at most 18 digits.")
+    if any(name in _DISGUISED for name, _ in headers):
+        raise EnvelopeError("The request has a header that some servers read as the length or coding of its body.")
     if codings and codings[0].lower() != "chunked":
         raise EnvelopeError("The Transfer-Encoding is not exactly chunked.")
 
@@ -85,20 +98,27 @@ def is_websocket(headers: Headers) -> bool:
 
 
 def refuse_overrides(headers: Headers) -> None:
-    """EnvelopeError where a header replaces the method or the path that was decided on."""
-    for name, _ in headers:
-        if name.replace("_", "-") in OVERRIDES:  # CGI and WSGI know no difference
-            raise EnvelopeError(f"The header {name} replaces the method or path of the request; send the real one.")
+    """EnvelopeError where a header replaces the method, the path or the host that was decided on."""
+    for name, value in headers:
+        overrides = name.replace("_", "-") in OVERRIDES  # CGI and WSGI know no difference
+        if overrides or (name == "forwarded" and _FORWARDED_HOST.search(value)):
+            raise EnvelopeError(
+                f"The header {name} replaces the method, path or host of the request; send the real one."
+            )
 
 
 def refuse_method_field(text: str) -> None:
-    """EnvelopeError where a query or form has the field `_method`, in any spelling of its name."""
-    if "method" not in text.lower() and "%" not in text:
+    """EnvelopeError where a query or form has the field `_method` or one of its kin, in any spelling of its name."""
+    if not any(word in text.lower() for word in ("method", "override", "%")):
         return
     for part in _PARTS.split(text):
-        name = part.partition("=")[0]
-        if _METHOD_FIELD.fullmatch(unquote_to_bytes(name.replace("+", " ")).strip()):
-            raise EnvelopeError("The field _method replaces the method of the request; send the real one.")
+        name = unquote_to_bytes(part.partition("=")[0].replace("+", " ")).strip()
+        if _METHOD_FIELD.fullmatch(name) or name.decode("latin-1").lower() in OVERRIDES:
+            raise EnvelopeError(f"The field {_shown(name)} replaces the method of the request; send the real one.")
+
+
+def _shown(name: bytes) -> str:
+    return name.decode("ascii", "replace")[:40]
 
 
 def media_type(values: Iterable[str]) -> str:

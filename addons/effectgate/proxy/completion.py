@@ -71,12 +71,18 @@ class Completion:
         return session is not None and flow.ticket is not None and flow.ticket.endpoint in session.late
 
     def websocket_message(self, flow: AgentFlow) -> None:
-        """Count a message and forget it; mitmproxy would keep them all."""
+        """Count a message and forget it, for mitmproxy would keep them all; one that its limit does not allow goes nowhere."""
         assert flow.websocket is not None
         message = flow.websocket.messages[-1]
-        if (ticket := flow.ticket) is not None:
-            (ticket.sent if message.from_client else ticket.received)(message.content)
         flow.websocket.messages.clear()
+        ticket = flow.ticket
+        if ticket is None or ticket.error:
+            message.drop()
+        elif message.from_client and ticket.exhausted_by(len(message.content)):
+            ticket.error = "budget"
+            message.drop()
+        else:
+            (ticket.sent if message.from_client else ticket.received)(message.content)
 
     def websocket_end(self, flow: AgentFlow) -> None:
         """The conversation is over."""
@@ -96,7 +102,8 @@ class Completion:
 
     def _end(self, flow: AgentFlow) -> None:
         if (ticket := flow.ticket) is not None:
-            self._close(flow.client_conn, ticket, aborted=False)
+            session = self._sessions.find(flow.client_conn)
+            self._close(flow.client_conn, ticket, aborted=session is not None and session.cut)
 
     def _close(self, client: Client, ticket: Ticket, *, aborted: bool) -> None:
         if ticket.closed:

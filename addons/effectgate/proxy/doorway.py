@@ -13,6 +13,7 @@ from effectgate.policy.authority import Authority, parse_authority
 from effectgate.policy.facts import EnvelopeError
 from effectgate.policy.vocabulary import Reason
 from effectgate.proxy import reply
+from effectgate.proxy.credential import credential_of
 from effectgate.proxy.observer import Observer
 from effectgate.proxy.session import Sessions
 from effectgate.proxy.settings import ProxySettings
@@ -45,7 +46,7 @@ class Doorway:
 
     async def http_connect(self, flow: http.HTTPFlow) -> None:
         """Open a tunnel for a caller, or refuse with a reason phrase: clients hide the body of a refused CONNECT."""
-        caller = await self.caller(flow.client_conn, flow.request)
+        caller = await self.caller(flow.client_conn, credential_of(flow.request))
         if caller is None:
             flow.response = self.turn_away(flow.request)
             return
@@ -66,9 +67,8 @@ class Doorway:
             return
         session.tunnel = flow.request.data.host, flow.request.data.port = target.host, target.port
 
-    async def caller(self, client: Client, request: http.Request) -> Caller | None:
-        """The caller that the request's own credential names; a wrong one costs its sender a moment."""
-        credential = credential_of(request)
+    async def caller(self, client: Client, credential: str) -> Caller | None:
+        """The caller that a request's own credential names; a wrong one costs its sender a moment."""
         caller = self._sessions.identify(client, credential)
         if caller is None and credential:
             await asyncio.sleep(self._settings.failed_login_seconds)
@@ -88,12 +88,6 @@ class Doorway:
         response = reply.refusal(answer, str(request.headers.get("user-agent", "")))
         response.reason = str(answer.reason_code)
         return response
-
-
-def credential_of(request: http.Request) -> str:
-    """The Proxy-Authorization value; empty if there is none, or if there are several."""
-    values = request.headers.get_all("proxy-authorization")
-    return values[0] if len(values) == 1 else ""
 
 
 def _connect_target(request: http.Request) -> Authority:

@@ -117,6 +117,8 @@ class ProxyEngine:
                     await asyncio.sleep(0.02)
         if self._recheck is not None:
             self._recheck.cancel()
+        for session in self.gate.sessions:
+            session.cut = True
         for handler in tuple(self._connections.values()):
             close(handler, handler.client)
         with contextlib.suppress(TimeoutError):

@@ -42,11 +42,11 @@ def read_request(flow: AgentFlow, session: Session) -> RequestFacts:
     return facts
 
 
-def attempt_of(flow: http.HTTPFlow) -> Attempt:
+def attempt_of(request: http.Request) -> Attempt:
     """What can be said of a request that has no facts."""
-    data = flow.request.data
+    data = request.data
     method, scheme, path = (_shown(part) for part in (data.method, data.scheme, data.path))
-    return Attempt(method[:32], scheme, flow.request.data.host[:255], data.port, path)
+    return Attempt(method[:32], scheme, data.host[:255], data.port, path)
 
 
 def _in_tunnel(flow: AgentFlow, tunnel: Endpoint | None) -> Authority:

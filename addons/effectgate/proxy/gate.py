@@ -32,7 +32,7 @@ class Gate:
         self.upstream = Upstream(self.sessions, settings.handshake_seconds, settings.silent_seconds)
         doorway = Doorway(self.sessions, boundary, settings, ports, observer)
         verdicts = Verdicts(self.sessions, boundary, doorway, self.completion, local)
-        unreadable = Unreadable(self.sessions, boundary, observer)
+        unreadable = Unreadable(self.sessions, boundary, doorway, observer)
         tunnel = Tunnel(self.sessions, unreadable, settings)
         self.addons: tuple[object, ...] = (doorway, tunnel, unreadable, verdicts, self.upstream, self.completion)
 

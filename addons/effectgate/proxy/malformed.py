@@ -17,11 +17,16 @@ HEADER_BYTES = 64 * 1024
 
 @dataclass(eq=False)
 class Malformed:
-    """A request head that could not become a request. `response` is what the gate makes of it."""
+    """A request head, or a beginning of a body, that could not become a request. `response` is what the gate makes of it.
+
+    `credential` is the Proxy-Authorization value that came with it, `request` the head where that much could be read.
+    """
 
     client: Client
     status: int
     reason: str
+    credential: str = ""
+    request: http.Request | None = None
     response: http.Response | None = None
 
 

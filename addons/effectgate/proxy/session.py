@@ -30,7 +30,9 @@ class Session:
     client: Client
     tunnel: Endpoint | None = None
     credential: str = ""
+    known: str = ""  # what the last request that needed no tunnel named its caller by
     fault: str = ""  # why every request in this tunnel is refused, such as a foreign SNI
+    cut: bool = False  # we end this connection, whatever was under way
     spoken: bool = False  # the tunnel has begun to speak TLS or HTTP
     tickets: set[Ticket] = field(default_factory=set)
     principals: set[str] = field(default_factory=set)  # whose valid credentials this connection has shown
@@ -165,6 +167,7 @@ class Sessions:
         callers = {credential: self._still(credential) for credential in relied_on}
         stale = [session for session in self if not self._stands(session, callers)]
         for session in stale:
+            session.cut = True
             self.disconnect(session.client)
         return len(stale)
 

@@ -26,7 +26,8 @@ from effectgate.proxy.tls import ALPNS
 from effectgate.proxy.unreadable import Unreadable
 from effectgate.proxy.wire import GatedHttpLayer
 
-_REQUEST_LINE = re.compile(rb"[A-Za-z][A-Za-z_-]{0,31} [^\r\n]+ HTTP/[0-9.]+\r?\n")
+# A line that names HTTP, or begins as a request of HTTP/0.9 does: no request that may pass, but one that can be answered.
+_REQUEST_LINE = re.compile(rb"[^\r\n]+[ \t]HTTP/[^\r\n]*\r?\n|GET [/h][^\r\n]*\r?\n", re.IGNORECASE)
 _REQUEST_LINE_BEGINNING = re.compile(rb"[A-Za-z][A-Za-z_-]{0,31}(?: [^\r\n]*\r?)?")
 _ALPNS = (None, b"", *ALPNS)
 

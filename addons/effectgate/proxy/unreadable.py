@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 
 from mitmproxy.connection import Client
 
-from effectgate.boundary import Attempt, Boundary
+from effectgate.boundary import Attempt, Boundary, Caller
 from effectgate.policy.vocabulary import Reason
 from effectgate.proxy import reply
+from effectgate.proxy.doorway import Doorway
+from effectgate.proxy.envelope import attempt_of
 from effectgate.proxy.malformed import Malformed
 from effectgate.proxy.observer import Observer
-from effectgate.proxy.session import Sessions
+from effectgate.proxy.session import Session, Sessions
 
 _THROTTLED = (408, 429, 431)
 
@@ -21,23 +24,25 @@ class Unreadable:
 
     name = "effectgate-unreadable"
 
-    def __init__(self, sessions: Sessions, boundary: Boundary, observer: Observer) -> None:
+    def __init__(self, sessions: Sessions, boundary: Boundary, doorway: Doorway, observer: Observer) -> None:
         self._sessions = sessions
         self._boundary = boundary
+        self._doorway = doorway
         self._observer = observer
         self._notes: set[asyncio.Task[None]] = set()
 
     async def effectgate_malformed(self, data: Malformed) -> None:
-        """Answer a head that is no request."""
+        """Answer a head that is no request; with a receipt if anybody is known to have sent it."""
         session = self._sessions.of(data.client)
-        caller = self._sessions.identify(data.client, session.credential)
+        caller = await self._sender(data, session)
         code = Reason.TEMPORAL_THROTTLE if data.status in _THROTTLED else Reason.ENVELOPE_INVALID
         if caller is None:
             self._observer.unreceipted("malformed")
             data.response = reply.plain_refusal(data.status, code, data.reason)
             return
-        host, port = session.tunnel or ("", 0)
-        attempt = Attempt(host=host, port=port)
+        attempt = attempt_of(data.request) if data.request else Attempt()
+        if session.tunnel:
+            attempt = dataclasses.replace(attempt, host=session.tunnel[0], port=session.tunnel[1])
         answer = await self._boundary.refuse(caller, attempt, code, data.reason, status=data.status)
         data.response = reply.refusal(answer, "")
 
@@ -47,3 +52,9 @@ class Unreadable:
             task = asyncio.ensure_future(self.effectgate_malformed(Malformed(client, 400, reason)))
             self._notes.add(task)
             task.add_done_callback(self._notes.discard)
+
+    async def _sender(self, data: Malformed, session: Session) -> Caller | None:
+        """Whoever the tunnel, the head itself, or the request before it on this connection named."""
+        if session.tunnel or not data.credential:
+            return self._sessions.identify(data.client, session.credential if session.tunnel else session.known)
+        return await self._doorway.caller(data.client, data.credential)

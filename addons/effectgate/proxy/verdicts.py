@@ -12,7 +12,8 @@ from effectgate.policy.facts import EnvelopeError, RequestFacts
 from effectgate.policy.vocabulary import Reason
 from effectgate.proxy import reply
 from effectgate.proxy.completion import Completion
-from effectgate.proxy.doorway import Doorway, credential_of
+from effectgate.proxy.credential import credential_of
+from effectgate.proxy.doorway import Doorway
 from effectgate.proxy.envelope import attempt_of, read_request
 from effectgate.proxy.failure import Failure
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Refused, Stance
@@ -36,7 +37,7 @@ NOT_PROXIED = "This is a proxy. Set HTTPS_PROXY and HTTP_PROXY to its URL; it ta
 
 
 class Verdicts:
-    """The hooks requestheaders, request and effectgate_decide."""
+    """The hooks requestheaders, request, effectgate_decide and effectgate_slow."""
 
     name = "effectgate-verdicts"
 
@@ -54,7 +55,7 @@ class Verdicts:
         started = time.monotonic()
         received = flow.received
         if not (received.in_tunnel or received.authority):
-            flow.stance = Refused(self._to_us(flow))
+            flow.stance = await self._to_us(flow)
             return
         if self._sessions.closed:
             flow.stance = Refused(reply.fault(f"The gate is closed: {self._sessions.closed}.", flow.user_agent))
@@ -99,6 +100,8 @@ class Verdicts:
             flow.stop = reply.failed(ticket.answer, flow.failure, flow.user_agent)
 
     async def _stance(self, flow: AgentFlow, session: Session) -> Stance:
+        # The one that names the caller: a CONNECT refused earlier on this connection leaves its own behind.
+        flow.credential = session.credential if flow.received.in_tunnel else credential_of(flow.request)
         caller = await self._caller(flow, session)
         if caller is None:
             return Refused(self._doorway.turn_away(flow.request))
@@ -130,12 +133,12 @@ class Verdicts:
 
     async def _caller(self, flow: AgentFlow, session: Session) -> Caller | None:
         if flow.received.in_tunnel:
-            return self._sessions.identify(flow.client_conn, session.credential)
-        return await self._doorway.caller(flow.client_conn, flow.request)
+            return self._sessions.identify(flow.client_conn, flow.credential)
+        caller = await self._doorway.caller(flow.client_conn, flow.credential)
+        session.known = flow.credential if caller else session.known
+        return caller
 
     async def _judge(self, flow: AgentFlow, session: Session, caller: Caller) -> Stance:
-        # The one that named the caller: a CONNECT refused earlier on this connection leaves its own behind.
-        flow.credential = session.credential if flow.received.in_tunnel else credential_of(flow.request)
         if header_bytes(flow.request) > HEADER_BYTES:
             return await self._refuse(flow, caller, Reason.TEMPORAL_THROTTLE, "The request head is too large.", 431)
         if not self._sessions.claim(session, caller.principal):
@@ -173,7 +176,7 @@ class Verdicts:
     async def _refuse(
         self, flow: AgentFlow, caller: Caller, code: Reason, why: str, status: int | None = None
     ) -> Refused:
-        answer = await self._boundary.refuse(caller, attempt_of(flow), code, why, status=status)
+        answer = await self._boundary.refuse(caller, attempt_of(flow.request), code, why, status=status)
         return Refused(reply.refusal(answer, flow.user_agent))
 
     async def _answer_locally(self, flow: AgentFlow, caller: Caller, content: bytes | None) -> http.Response:
@@ -184,11 +187,15 @@ class Verdicts:
         status, headers, body = await self._local(caller.principal, flow.request.method, flow.request.path, content)
         return http.Response.make(status, body, http.Headers([(n.encode(), v.encode()) for n, v in headers]))
 
-    def _to_us(self, flow: AgentFlow) -> http.Response:
-        if flow.request.data.path == b"/healthz" and flow.request.data.method in (b"GET", b"HEAD"):
-            return reply.response(200, "application/json", b'{"status": "ok"}\n', ())
+    async def _to_us(self, flow: AgentFlow) -> Refused:
+        data = flow.request.data
+        if data.path == b"/healthz" and data.method in (b"GET", b"HEAD"):
+            return Refused(reply.response(200, "application/json", b'{"status": "ok"}\n', ()))
+        caller = await self._doorway.caller(flow.client_conn, credential_of(flow.request))
+        if caller is not None:
+            return await self._refuse(flow, caller, Reason.ENVELOPE_INVALID, NOT_PROXIED)
         self._completion.observer.unreceipted("not-proxied")
-        return reply.plain_refusal(400, Reason.ENVELOPE_INVALID, NOT_PROXIED, flow.user_agent)
+        return Refused(reply.plain_refusal(400, Reason.ENVELOPE_INVALID, NOT_PROXIED, flow.user_agent))
 
 
 def _fits(request: http.Request, limit: int) -> bool:

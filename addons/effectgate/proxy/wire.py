@@ -16,31 +16,15 @@ from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.layers.http._http1 import Http1Server, make_body_reader
 
-from effectgate.proxy.malformed import HEADER_BYTES, EffectgateMalformedHook, Malformed
+from effectgate.proxy.chunks import ChunkError, StrictChunkedReader, check_chunks
+from effectgate.proxy.credential import credential_of
+from effectgate.proxy.head_http1 import HeadError, check_head, parse_head
+from effectgate.proxy.malformed import EffectgateMalformedHook, Malformed
 from effectgate.proxy.patience import GiveUp, PatientStream
 from effectgate.proxy.watch import Watch
 from effectgate.proxy.wire_http2 import StrictHttp2Server
 
 _BLANK = re.compile(rb"(?:\r\n)+")
-# RFC 9112 section 2.2 and RFC 9110 section 5.5: a bare CR, a bare LF, NUL and other controls end or split a line for some
-# recipients and not for others; a folded line (RFC 9112 section 5.2) likewise.
-_AMBIGUOUS = re.compile(
-    rb"(?P<lf>(?<!\r)\n)|(?P<cr>\r(?!\n))|(?P<control>[\x00-\x08\x0b\x0c\x0e-\x1f\x7f])|(?P<fold>\r\n[ \t])"
-)
-_WHAT = {
-    "lf": "a line end without CR",
-    "cr": "a CR without LF",
-    "control": "a control character",
-    "fold": "a folded line",
-}
-
-
-class HeadError(ValueError):
-    """The peer sent a head that is refused with `status`; the message is a sentence for it."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
 
 
 class StrictHttp1Server(Http1Server):
@@ -74,21 +58,32 @@ class StrictHttp1Server(Http1Server):
                 yield self.watch
         else:
             self._head_is_here()
-            self.request = request
-            size = http1.expected_http_body_size(request)
-            yield ReceiveHttp(RequestHeaders(self.stream_id, request, size == 0))
-            self.body_reader = make_body_reader(size)
-            self.state = self.read_body
-            yield from self.state(event)
+            yield from self._begin(request, event)
         return None
 
+    def _begin(self, request: http.Request, event: events.Event) -> layer.CommandGenerator[None]:
+        size = http1.expected_http_body_size(request)
+        if size is None:
+            try:
+                check_chunks(bytes(self.buf))  # what is wrong already must not wait until the head has been decided on
+            except ChunkError as error:
+                return (yield from self._refuse(HeadError(400, str(error), credential_of(request)), request))
+        self.request = request
+        yield ReceiveHttp(RequestHeaders(self.stream_id, request, size == 0))
+        self.body_reader = StrictChunkedReader() if size is None else make_body_reader(size)  # type: ignore[assignment]
+        self.state = self.read_body
+        yield from self.state(event)
+
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """As in the base class, without its crash on trailers: RFC 9110 section 6.5.1 lets a recipient drop them."""
+        """As in the base class; a bad chunk is answered, where no response has begun, and ends the connection."""
         try:
             yield from super().read_body(event)
-        except NotImplementedError:
-            yield ReceiveHttp(self.ReceiveEndOfMessage(self.stream_id))
-            yield from self.mark_done(request=True)
+        except ChunkError as error:
+            begun = self.response is not None
+            yield from self._end() if begun else self._refuse(HeadError(400, str(error)), self.request)
+            yield ReceiveHttp(
+                self.ReceiveProtocolError(self.stream_id, str(error), code=self.ReceiveProtocolError.code)
+            )
 
     def _head_is_here(self) -> None:
         if self.watch is not None:
@@ -103,36 +98,19 @@ class StrictHttp1Server(Http1Server):
         lines = self.buf.maybe_extract_lines()
         return parse_head([bytes(line) for line in lines]) if lines else None
 
-    def _refuse(self, error: HeadError) -> layer.CommandGenerator[None]:
-        malformed = Malformed(self.context.client, error.status, str(error))
+    def _refuse(self, error: HeadError, request: http.Request | None = None) -> layer.CommandGenerator[None]:
+        malformed = Malformed(self.context.client, error.status, str(error), error.credential, request)
         self.state = self.done
         yield EffectgateMalformedHook(malformed)
         if malformed.response is not None:
+            self.response = malformed.response
             malformed.response.headers["connection"] = "close"
             yield commands.SendData(self.conn, http1.assemble_response(malformed.response))
+        yield from self._end()
+
+    def _end(self) -> layer.CommandGenerator[None]:
+        self.state = self.done
         yield commands.CloseConnection(self.conn)
-
-
-def check_head(data: bytes) -> None:
-    """Raise HeadError if this beginning of a request, which may be incomplete, cannot be read in one way only."""
-    end = data.find(b"\r\n\r\n")
-    head = data[: end + 4] if end >= 0 else data.rstrip(b"\r")
-    if len(head) > HEADER_BYTES:
-        raise HeadError(431, f"The request head is larger than {HEADER_BYTES} bytes.")
-    if (ambiguous := _AMBIGUOUS.search(head)) is not None:
-        raise HeadError(400, f"The request head has {_WHAT[str(ambiguous.lastgroup)]}.")
-
-
-def parse_head(lines: list[bytes]) -> http.Request:
-    """The request of a complete head; raises HeadError."""
-    try:
-        request = http1.read_request_head(lines)
-        http1.expected_http_body_size(request)
-    except ValueError:
-        raise HeadError(400, "The request head is not valid HTTP/1.1.") from None
-    if request.data.http_version not in (b"HTTP/1.1", b"HTTP/1.0"):
-        raise HeadError(400, "The HTTP version is neither 1.1 nor 1.0.")
-    return request
 
 
 class GatedHttpLayer(HttpLayer):

@@ -61,6 +61,15 @@ class Meter:
         self.used += used
         self.latched = self.latched or self.used >= self.limit
 
+    def adopt(self, began: int, counted: int) -> None:
+        """Take over what all processes have used in the window that began then, this one's reservations among it."""
+        if began > self.window.began:
+            self.window = Window(began, self.window.resets)
+            self.reserved = 0
+        if began == self.window.began:
+            self.used = max(0, counted - self.reserved)
+            self.latched = self.used >= self.limit
+
     def turn(self, limit: int, window: Window) -> None:
         """Go over to the present window and limit. An earlier window, of a clock that was ahead and is right again, keeps what was used."""
         if window.began > self.window.began:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,14 +18,26 @@ class StateModeError(StoreError):
     """A key or a directory that others could read or write. The message names it and the fix."""
 
 
+class SpentError(Exception):
+    """Another process has used what was to be reserved. `stood`: limit -> (the window that is counted, what is used of it)."""
+
+    def __init__(self, stood: Mapping[str, tuple[int, int]]) -> None:
+        super().__init__("the limit is used up")
+        self.stood = stood
+
+
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What one principal has used of one limit in one window; written in the same transaction as the receipt that spent it."""
+    """What one receipt takes of one limit, booked in its transaction: a reservation, or what its settlement corrects.
+
+    `size` is the limit that a reservation must fit, with all that other processes have booked; None books in any case.
+    """
 
     principal: str
     limit: str
     window: int  # seconds since the epoch at which the window began; 0 for one that never resets
-    used: int
+    amount: int
+    size: int | None = None
 
 
 class Signer(Protocol):
@@ -42,7 +55,10 @@ class Store(Protocol):
     """Where receipts go. Safe to call from any thread."""
 
     def append(self, draft: Draft, spends: tuple[Spend, ...] = ()) -> Future[Sealed]:
-        """Queue a receipt. The future ends when it is on disk, or with StoreError; cancelled before its commit, it is never written."""
+        """Queue a receipt. The future ends when it is on disk, or with StoreError; cancelled before its commit, it is never written.
+
+        It ends with SpentError, and nothing is written, where what it spends does not fit.
+        """
 
     @property
     def fault(self) -> str:

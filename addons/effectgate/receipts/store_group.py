@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from effectgate.receipts.record import Draft, Sealed
-from effectgate.receipts.store import Spend, StoreError
+from effectgate.receipts.store import Spend, SpentError, StoreError
 
 # How long a lone receipt waits for company, and only where the group before it had company: an idle proxy never waits.
 COMPANY_SECONDS: Final = 0.002
@@ -28,7 +28,8 @@ class Entry:
     done: Future[Sealed] = field(default_factory=Future)
 
 
-Commit = Callable[[Sequence[Entry]], Sequence[Sealed]]
+# Each entry's receipt, or why this one was left out.
+Commit = Callable[[Sequence[Entry]], Sequence[Sealed | SpentError]]
 
 
 class GroupCommit:
@@ -98,6 +99,9 @@ class GroupCommit:
         else:
             self.fault = ""
             for entry, receipt in zip(group, sealed, strict=True):
-                entry.done.set_result(receipt)
+                if isinstance(receipt, SpentError):
+                    entry.done.set_exception(receipt)
+                else:
+                    entry.done.set_result(receipt)
         finally:
             self._commit_began = 0.0

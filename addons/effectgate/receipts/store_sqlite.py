@@ -12,10 +12,11 @@ from typing import Final
 
 from effectgate.receipts.head import Head, HeadError, head_of, read_head
 from effectgate.receipts.record import Draft, Sealed, seal
-from effectgate.receipts.store import Signer, Spend, StoreError
+from effectgate.receipts.store import Signer, Spend, SpentError, StoreError
 from effectgate.receipts.store_chains import enrol, place_after
 from effectgate.receipts.store_file import FILE_NAME, identity, open_for_writing, require_space
 from effectgate.receipts.store_group import Entry, GroupCommit
+from effectgate.receipts.store_spends import book
 
 DEADLINE_SECONDS: Final = 5.0
 # How long a commit waits for a lock that another connection holds; well inside the deadline of those who wait for it.
@@ -64,7 +65,7 @@ class SqliteStore:
         self._group.close()
         self._forget()
 
-    def _commit(self, group: Sequence[Entry]) -> Sequence[Sealed]:
+    def _commit(self, group: Sequence[Entry]) -> Sequence[Sealed | SpentError]:
         """Everything of a group in one transaction, or StoreError and nothing of it."""
         try:
             require_space(self.path.parent)
@@ -99,23 +100,36 @@ class SqliteStore:
             raise StoreError(f"{self.path} holds less than was written to it; put the newer file back")
         return head
 
-    def _write(self, connection: sqlite3.Connection, group: Sequence[Entry]) -> Sequence[Sealed]:
-        sealed, head = self._sealed(group)
+    def _write(self, connection: sqlite3.Connection, group: Sequence[Entry]) -> Sequence[Sealed | SpentError]:
+        sealed, head = self._sealed(group)  # before the lock is taken: nearly always all of it fits its limits
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if not self._advanced(connection, head):
-                self._adopt(connection)
-                sealed, head = self._sealed(group)
-                self._advanced(connection, head)
-            _insert(connection, sealed)
-            _spend(connection, group)
+            refused = [book(connection, entry.spends) if entry.spends else None for entry in group]
+            fitting = [entry for entry, refusal in zip(group, refused, strict=True) if refusal is None]
+            if len(fitting) < len(group):
+                sealed, head = self._sealed(fitting) if fitting else ([], head)
+            if fitting:
+                sealed, head = self._chained(connection, fitting, sealed, head)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-        self._head = head
-        return sealed
+        if fitting:
+            self._head = head
+        receipts = iter(sealed)
+        return [refusal or next(receipts) for refusal in refused]
+
+    def _chained(
+        self, connection: sqlite3.Connection, group: Sequence[Entry], sealed: list[Sealed], head: Head
+    ) -> tuple[list[Sealed], Head]:
+        """Write the receipts and the new head; sealed again where another process has put its own head there."""
+        if not self._advanced(connection, head):
+            self._adopt(connection)
+            sealed, head = self._sealed(group)
+            self._advanced(connection, head)
+        _insert(connection, sealed)
+        return sealed, head
 
     def _advanced(self, connection: sqlite3.Connection, head: Head) -> bool:
         """Put the new head in the place of the one we know; false where another process has put one there."""
@@ -153,13 +167,3 @@ def _insert(connection: sqlite3.Connection, sealed: Sequence[Sealed]) -> None:
     """All rows in one statement: each one lets go of the interpreter's lock, and a busy event loop is slow to give it back."""
     places = ",".join(["(?)"] * len(sealed))
     connection.execute(f"INSERT INTO receipts(body) VALUES {places}", [receipt.body.decode() for receipt in sealed])
-
-
-def _spend(connection: sqlite3.Connection, group: Sequence[Entry]) -> None:
-    rows = {(spend.principal, spend.limit): spend for entry in group for spend in entry.spends}
-    if not rows:
-        return
-    connection.executemany(
-        "INSERT OR REPLACE INTO limits(principal, name, window, used) VALUES (?, ?, ?, ?)",
-        [(spend.principal, spend.limit, spend.window, spend.used) for spend in rows.values()],
-    )
