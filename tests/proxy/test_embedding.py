@@ -32,7 +32,7 @@ SOURCES = Path(__file__).parents[2] / "addons" / "effectgate"
 
 # Those that have a name; the two without are Block and ErrorCheck (mitmproxy names them by their class).
 ADDONS = {
-    "errorcheck", "core", "proxyserver", "block", "tlsconfig", "effectgate-doorway", "effectgate-tunnel",
+    "errorcheck", "core", "proxyserver", "block", "tlsconfig", "effectgate-doorway", "effectgate-tunnel", "effectgate-unreadable",
     "effectgate-verdicts", "effectgate-upstream", "effectgate-completion",
 }  # fmt: skip
 

@@ -106,7 +106,7 @@ def stage(keys: Path) -> Iterator[Stage]:
 
 def begin(stage: Stage) -> tuple[Proxy, Origin]:
     gate, origin = stage
-    assert eventually(lambda: not gate.engine.gate.sessions.in_flight)
+    assert eventually(lambda: not gate.engine.gate.sessions.occupancy.requests)
     origin.received = b""
     gate.boundary.completed.clear()
     return gate, origin
@@ -119,7 +119,7 @@ def ask(wire: Wire, path: str, fields: str = f"Sec-WebSocket-Version: 13\r\nSec-
 
 def ended(gate: Proxy) -> None:
     assert eventually(lambda: len(gate.boundary.completed) == 1)
-    assert not gate.engine.gate.sessions.in_flight
+    assert not gate.engine.gate.sessions.occupancy.requests
 
 
 @pytest.mark.parametrize("name", BAD_CLIENT)
