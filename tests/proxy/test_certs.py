@@ -6,6 +6,7 @@ import datetime
 import socket
 import ssl
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,7 +20,14 @@ from effectgate.proxy.tls import trust_bundle
 from .harness import origin_context
 
 
-def test_made_once_by_whoever_comes_first(tmp_path: Path) -> None:
+def test_made_once_by_whoever_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = certs._create
+
+    def slowly(*files: Path) -> None:
+        time.sleep(0.1)  # so that all of them are there before the first has written
+        create(*files)
+
+    monkeypatch.setattr(certs, "_create", slowly)
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: load_or_create(tmp_path / "certs").certificate.serial_number, range(8)))
     assert len(set(made)) == 1
