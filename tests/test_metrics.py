@@ -75,8 +75,12 @@ def test_bytes_errors_and_connections_are_the_proxys_to_report(metrics: Metrics)
 
 def test_a_reload_replaces_the_digest_and_is_counted(metrics: Metrics) -> None:
     metrics.configure(["ci-fixer"], {}, "sha256:def")
+    assert value(metrics, "reload_last_successful") == 1
     metrics.reloaded(True)
     metrics.reloaded(False)
+    assert value(metrics, "reload_last_successful") == 0, "the old state is in force"
+    metrics.reloaded(True)
+    assert value(metrics, "reload_last_successful") == 1
     assert value(metrics, "catalog_info", digest="sha256:abc") is None
     assert value(metrics, "catalog_info", digest="sha256:def") == 1
     assert value(metrics, "reload_total", result="error") == 1

@@ -67,10 +67,14 @@ class Outcome:
     error: str = ""  # a kind such as `connect`, `tls`, `address`, `timeout`, `reset`; never text from the wire
     request_sha256: str = ""  # hex, of the body as streamed, where it was not held
     response_sha256: str = ""  # hex
+    address: str = ""  # the IP address that was dialled, or refused where `error` is `address`
+    exempt: str = ""  # the setting without which it would not have been: network.resolve, network.allow_private, sites
+    asked_again: bool = False  # the origin closed a kept connection, and the request was sent once more
 
     def facts(self) -> dict[str, object]:
-        """The `output` of the completion receipt."""
-        return {
+        """The `output` of the completion receipt; `asked_again` only where it is true."""
+        again = {"asked_again": True} if self.asked_again else {}
+        return again | {
             "success": self.success,
             "status": self.status,
             "bytes_sent": self.bytes_sent,
@@ -80,6 +84,8 @@ class Outcome:
             "error": self.error,
             "request_sha256": self.request_sha256,
             "response_sha256": self.response_sha256,
+            "address": self.address,
+            "exempt": self.exempt,
         }
 
 

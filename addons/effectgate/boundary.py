@@ -13,7 +13,7 @@ from typing import Protocol
 from effectgate.answer import UNSENT, Answer, Attempt, Caller, Outcome, answer_of
 from effectgate.decider import Decider, Ruling, failed
 from effectgate.folds import Folds
-from effectgate.instant import fresh_suffix, never_back, rfc3339
+from effectgate.instant import fresh_suffix, rfc3339
 from effectgate.observer import Blind, Observer
 from effectgate.policy.decision import decide as decide_by_policy
 from effectgate.policy.facts import RequestFacts
@@ -95,7 +95,7 @@ class EffectBoundary:
     ) -> None:
         self._decider = Decider(rules, decide, ledger, watchdog or Watchdog())
         self._recorder = Recorder(store, deadline)
-        self._now = never_back(now)
+        self._now = now
         self._folds = Folds(self._recorder, meter or RefusalMeter(), lambda: rfc3339(self._now()))
         self._evidence = evidence
         self._ledger = ledger

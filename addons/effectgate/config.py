@@ -195,6 +195,14 @@ class Settings:
         return value_at(self.document, path) is not MISSING
 
 
+def deciding(settings: Settings) -> tuple[Path, ...]:
+    """Every file and directory of ours by which a grant is read and kept."""
+    anchors = settings.written.network.upstream_ca
+    files = (settings.file, settings.path(anchors) if anchors is not None else None)
+    present = tuple(file for file in files if file is not None)
+    return (*present, settings.grants, settings.state, settings.certs, *settings.packs)
+
+
 def _leaves(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, object]]:
     if isinstance(value, dict) and path in TABLES:
         for key, item in value.items():

@@ -47,9 +47,8 @@ class Folds:
 
     async def close(self) -> None:
         """Write what is still folded."""
-        for principal in self._meter.folding():
-            if (draft := self._draft(principal)) is not None:
-                await self._recorder.settled(self._recorder.owe(draft))
+        due = [draft for principal in self._meter.folding() if (draft := self._draft(principal)) is not None]
+        await asyncio.gather(*(self._recorder.settled(self._recorder.owe(draft)) for draft in due))
 
     def _write(self, principal: str) -> None:
         if (draft := self._draft(principal)) is not None:

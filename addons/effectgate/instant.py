@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
 def rfc3339(now: datetime) -> str:
@@ -13,14 +13,17 @@ def rfc3339(now: datetime) -> str:
     return now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def never_back(now: Callable[[], datetime]) -> Callable[[], datetime]:
-    """A clock that stands still where `now` is set back: timestamps of a chain never fall, and nothing that expired lives again."""
-    latest = datetime.min.replace(tzinfo=UTC)
+def never_behind(
+    now: Callable[[], datetime] = lambda: datetime.now(UTC), passed: Callable[[], float] = time.monotonic
+) -> Callable[[], datetime]:
+    """The wall clock, or what has passed since it was first looked at, whichever is later (ADR 0043).
+
+    Set back, it goes on as if nothing had happened, so that nothing lives longer; set forward and put right, it is right again.
+    """
+    began, since = now(), passed()
 
     def read() -> datetime:
-        nonlocal latest
-        latest = max(latest, now())
-        return latest
+        return max(now(), began + timedelta(seconds=passed() - since))
 
     return read
 

@@ -48,9 +48,13 @@ class Metrics:
         self._expires = gauge("grant_expires_seconds", "Seconds until a grant expires.", "principal")
         self._reloads = counter("reload", "Reloads of packs, grants and settings.", "result")
         self._catalog = gauge("catalog_info", "The catalog in force.", "digest")
+        self._reloaded_well = gauge(
+            "reload_last_successful", "Whether what the files say is in force: 0 after a refused reload."
+        )
         self._pending = gauge("escalations_pending", "Escalations that wait for a person.")
         for result in ("ok", "error"):
             self._reloads.labels(result)
+        self._reloaded_well.set(1)
         self._pending.set(0)
         self.traffic = Traffic(registry)
 
@@ -94,6 +98,7 @@ class Metrics:
     def reloaded(self, ok: bool) -> None:
         """A reload was tried."""
         self._reloads.labels("ok" if ok else "error").inc()
+        self._reloaded_well.set(ok)
 
     def serve(self, address: Address) -> WSGIServer:
         """Serve `/metrics` on a port of its own, from a thread; close with `shutdown()`. Raises OSError naming the address."""

@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator
 
+from effectgate.policy.authority import EnvelopeError, parse_authority
 from effectgate.policy.fault import PatternError
 
 
@@ -35,7 +36,13 @@ def parse_address(text: str) -> Address:
 
 
 def _host_port(text: str) -> str:
-    return str(parse_address(text))
+    """An endpoint as requests name it (design.md section 3), so that it is found whatever its letters and last dot."""
+    parse_address(text)
+    try:
+        found = parse_authority(text, None)
+    except EnvelopeError as error:
+        raise PatternError(f"{text!r} is no endpoint: {error}", 'write it as "api.example.com:443"') from None
+    return str(Address(found.host, found.port))
 
 
 def _site_address(text: str) -> str:
@@ -55,13 +62,16 @@ def _listen_address(text: str) -> str:
 
 
 def _static_answer(text: str) -> str:
+    host, port = parse_address(text)
     try:
-        ip_address(parse_address(text).host)
+        address = ip_address("" if "%" in host else host)
     except ValueError:
         raise PatternError(
             f"{text!r} does not start with an IP address", 'write IP:PORT, such as "127.0.0.1:9443"'
         ) from None
-    return text
+    if not port:
+        raise PatternError(f"{text!r} has no port that can be dialled", "choose a port from 1 to 65535")
+    return str(Address(str(address), port))
 
 
 def _network(text: str) -> str:

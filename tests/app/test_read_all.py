@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -64,3 +65,20 @@ def test_settings_that_are_no_yaml_hide_nothing_beside_them(tmp_path: Path) -> N
     with pytest.raises(FaultsError) as refused:
         read_all(file, NOW)
     assert {Path(fault.file).name for fault in refused.value.faults} == {"effectgate.yaml", "grants.yaml"}
+
+
+def test_a_reload_reads_the_settings_of_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that somebody puts where the search looks first changes nothing while the service runs."""
+    former = read_all(installation(tmp_path / "ours"), NOW)
+    (tmp_path / "planted").mkdir()
+    monkeypatch.chdir(tmp_path / "planted")
+    Path("effectgate.yaml").write_text("grants: /dev/null\n")
+    assert read_all(None, NOW, former).settings.file == tmp_path / "ours" / "effectgate.yaml"
+
+
+def test_a_start_without_settings_is_reloaded_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = read_all(installation(tmp_path), NOW)
+    former = dataclasses.replace(ours, settings=dataclasses.replace(ours.settings, file=None))
+    monkeypatch.chdir(tmp_path)
+    Path("effectgate.yaml").write_text("grants: /dev/null\n")
+    assert read_all(None, NOW, former).settings is former.settings

@@ -54,7 +54,7 @@ def permitted(raw: Raw) -> bool:
     if naive.fault(raw) or raw.scheme != "https" or naive.place(raw.where, "https") != (HOST, 443):
         return False
     text, query = naive.split(raw.target)
-    plain = _decoded(text)
+    plain = decoded(text)
     if not any(raw.method in methods and re.fullmatch(meant, plain, re.DOTALL) for methods, meant in MEANT):
         return False
     if "%2F" in plain and not plain.startswith("/pkg/"):
@@ -72,14 +72,15 @@ def plain(raw: Raw) -> bool:
 def readings(path: bytes) -> Iterator[str]:
     """What lenient servers make of a path: each habit on or off, everywhere at once."""
     for slash, parameters, empties in itertools.product((False, True), repeat=3):
-        text = _decoded(path).casefold()
+        text = decoded(path).casefold()
         text = text.replace("%2f", "/") if slash else text
         parts = text[1:].split("/")
         parts = [part.partition(";")[0] for part in parts] if parameters else parts
         yield "/" + "/".join(part for part in parts if part or not empties)
 
 
-def _decoded(path: bytes) -> str:
+def decoded(path: bytes) -> str:
+    """The path decoded once, `%2F` kept."""
     kept = re.sub(rb"%2f", b"%252F", path, flags=re.IGNORECASE)
     return unquote(kept.decode("ascii"), errors="strict")
 

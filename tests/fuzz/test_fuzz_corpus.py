@@ -5,16 +5,18 @@ from __future__ import annotations
 import pytest
 
 from fuzz import corpus, naive, realm
-from fuzz.property import check, read
+from fuzz.facts import read
+from fuzz.properties import PROPERTIES
 from fuzz.raw import Raw
 from policy.build import ask
 
 INPUTS = corpus.load("facts")
 
 
-def test_every_input_of_the_corpus_keeps_the_laws() -> None:
-    for data in INPUTS:
-        check(data)
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_every_input_of_the_corpus_keeps_the_laws(name: str) -> None:
+    for data in corpus.load(name):
+        PROPERTIES[name](data)
 
 
 def test_the_corpus_has_requests_of_every_kind() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hostile import http2
+from hostile.repeats import unfold
 from hostile.transports import TRANSPORTS, Transport
 
 FILES = sorted(Path(__file__).with_name("rows").glob("*.toml"))
@@ -18,8 +19,8 @@ SETS: Mapping[str, tuple[str, ...]] = {
     "bodies": ("http", "connect", "https"),
     "old": ("http/1.0", "connect/1.0", "https/1.0"),
 }
+TRAP_HOST = "api.trap.test"
 LEFT = ("receipt", "count", "nothing")
-_REPEATED = re.compile(r"\{\[(.*?)\]\*(\d+)\}", re.DOTALL)
 
 
 class RowError(ValueError):
@@ -82,14 +83,14 @@ class Row:
     file: str
     it: str = ""  # what stands for {it}
     agent: str = "wide"
-    host: str = "api.trap.test"
+    host: str = TRAP_HOST
     connect: str = ""
     sni: str = ""
 
     @property
     def control(self) -> bool:
         """Whether this is a good request, which must be served."""
-        return self.file == "controls"
+        return self.file.startswith("controls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class Case:
         }
         for place, value in known.items():
             text = text.replace(place, value)
-        return _REPEATED.sub(lambda found: found[1] * int(found[2]), text).encode("latin-1")
+        return unfold(text).encode("latin-1")
 
 
 def load() -> list[Row]:
@@ -148,7 +149,9 @@ def _row(name: str, file: str, told: dict[str, Any]) -> Row:
     expect = Expectation.of(told.pop("expect")) if "expect" in told else None
     steps = [Step.of(step) for step in told.pop("steps", [])]
     send = told.pop("send", "")
-    steps = steps or [Step(send=send)]
+    frames = told.pop("frames", [])
+    sent = Step(hex=http2.connection(frames, told.get("host", TRAP_HOST)).hex()) if frames else Step(send=send)
+    steps = steps or [sent]
     last = Step(expect=expect, to_head=told.pop("to_head", False), stream=told.pop("stream", 0))
     row = Row(name=name, file=file, on=on, steps=(*steps, *([last] if expect else [])), **told)
     _check(row)

@@ -88,6 +88,11 @@ class Gate:
         }
         self.process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Where it listens: proxy, API, metrics, gRPC."""
+        return self.port, self._api, self._metrics, self._grpc
+
     def configure(self, agents: Sequence[Agent], **settings: object) -> None:
         """Write both files."""
         self.settings.update(settings)

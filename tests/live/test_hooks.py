@@ -5,18 +5,25 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import WebSocketException
 
 from live.ask import Request, plain, plain_in_tunnel, tls_1, tls_2
 from live.gate import Agent, Gate, serving, wait
 from live.ledger import Pair, ledger_gate, locked
-from live.wire import Door, Response
+from live.wire import Door, Response, websocket_through
 from origin.certificates import Authority
 from origin.server import Origins
 
 AGENT = Agent("fault-finder", ["ledger/read-items", "ledger/search"])
+DAY = 86400
+HOST = "api.ledger.test"
+DATED = Agent(
+    "dated", ["ledger/read-items"], more={"expires": (datetime.now(UTC) + timedelta(days=1)).replace(microsecond=0)}
+)
 GET = Request("GET", "https://api.ledger.test/items/7")
 FORM = Request(
     "POST", "https://api.ledger.test/rpc", [("Content-Type", "application/x-www-form-urlencoded")], b"op=find"
@@ -60,7 +67,7 @@ def pair(origins: Origins) -> Pair:
 
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory: pytest.TempPathFactory, pair: Pair, authority: Authority) -> Iterator[FaultyGate]:
-    gate = ledger_gate(FaultyGate, tmp_path_factory.mktemp("faulty"), [AGENT], pair, authority)
+    gate = ledger_gate(FaultyGate, tmp_path_factory.mktemp("faulty"), [AGENT, DATED], pair, authority)
     with serving(gate, EFFECTGATE_TEST_FAULT=str(gate.switch)):
         yield gate
 
@@ -135,6 +142,43 @@ def test_a_hook_that_fails_after_the_decision_leaves_a_receipt_of_it(gate: Fault
     # When `response` runs, the whole of it has been streamed to the client.
     assert response is None or response.status >= 500 or hook == "response"
     assert _open_and_all(gate)[1] == before + 1
+
+
+AFTERWARDS = ("effectgate_closed", "error", "server_disconnected", "client_disconnected", "server_connect_error")
+SOCKET = ("websocket_start", "websocket_message", "websocket_end", "server_disconnected", "client_disconnected")
+
+
+@pytest.mark.parametrize("kind", ["raise", "cancel", "memory", "hang"])
+@pytest.mark.parametrize("hook", [*AFTER, *AFTERWARDS])
+def test_a_hook_that_fails_after_the_decision_holds_nobody_up(gate: FaultyGate, hook: str, kind: str) -> None:
+    """Whatever becomes of the answer, it comes in time, and the ALLOW is closed (see `_mended`)."""
+    gate.switch.write_text(f"{hook} {kind}")
+    gone = Request("GET", "https://files.ledger.test/tool") if hook == "server_connect_error" else GET
+    _told(gate.door(AGENT), gone, tunnel=True)
+
+
+@pytest.mark.parametrize("kind", ["raise", "cancel", "hang"])
+@pytest.mark.parametrize("hook", SOCKET)
+def test_a_hook_that_fails_in_a_websocket_ends_it(gate: FaultyGate, hook: str, kind: str) -> None:
+    gate.switch.write_text(f"{hook} {kind}")
+    door = gate.door(AGENT)
+    with contextlib.suppress(WebSocketException, OSError), websocket_through(door, HOST, "/items/7") as messages:
+        messages.send("hello")
+        messages.recv(timeout=5)
+
+
+def test_a_clock_that_is_set(gate: FaultyGate) -> None:
+    """A grant that has run out is explained; with the clock right again it serves, without a restart; set back it is no longer for that."""
+    clock, door = gate.directory / "clock", gate.door(DATED)
+    assert tls_1(door, GET).status == 200
+    clock.write_text(str(2 * DAY))
+    refused = tls_1(door, GET)
+    assert (refused.status, refused.json["reason_code"]) == (403, "NO_POLICY_DEFINED")
+    assert "expired" in refused.json["reason"]
+    for seconds in (0, -2 * DAY):
+        clock.write_text(str(seconds))
+        assert tls_1(door, GET).status == 200
+    clock.unlink()
 
 
 def _open_and_all(gate: Gate) -> tuple[int, int]:

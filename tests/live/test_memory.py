@@ -12,7 +12,7 @@ from live.gate import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-import memory  # noqa: E402
+import memory
 
 MIB = 32
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from live.ask import Request, plain
-from live.gate import Agent, serving
+from live.gate import Agent, Gate, serving, wait
 from live.wire import Response
 from names.gate import NamedGate
 from names.nameserver import Nameserver
@@ -19,7 +21,11 @@ from origin.plays import echo
 from origin.server import Origin, opened
 
 AGENT = Agent("namer", ["names/read"])
-# PORT: the origin's. Every host below names.test, over plain HTTP, so that the journal counts requests and connections alike.
+# What may be asked for, over plain HTTP, so that the origin's journal counts requests and connections alike.
+HOSTS = (
+    "*.names.test", "names.invalid", "names.onion", "names.alt", "names.local", "names.internal", "xn--nmes-loa.test", "names.localhost",
+    "127.0.0.1", "127.0.0.9", "0.0.0.0", "169.254.169.254", "10.0.0.1",
+)  # fmt: skip
 PACK = """
 [plugin]
 name = "names"
@@ -27,30 +33,26 @@ version = 1
 
 [[effect]]
 id = "read"
-title = "Read anything below names.test"
+title = "Read what names lead to"
 risk = "read"
 [effect.lowers]
 operations = ["web_fetch"]
 sinks = ["http_egress"]
-hosts = ["*.names.test", "names.invalid", "names.onion", "names.local", "names.internal", "xn--nmes-loa.test", "localhost", "@single"]
+hosts = {hosts}
 [effect.matches]
 http = [
-  { method = "GET", scheme = "http", ports = [PORT], host = "*.names.test", path = "/*" },
-  { method = "GET", scheme = "http", ports = [PORT], host = "names.invalid", path = "/*" },
-  { method = "GET", scheme = "http", ports = [PORT], host = "names.onion", path = "/*" },
-  { method = "GET", scheme = "http", ports = [PORT], host = "names.local", path = "/*" },
-  { method = "GET", scheme = "http", ports = [PORT], host = "names.internal", path = "/*" },
-  { method = "GET", scheme = "http", ports = [PORT], host = "xn--nmes-loa.test", path = "/*" },
+{shapes}
 ]
 """
+SHAPE = '  {{ method = "GET", scheme = "http", ports = {ports}, host = "{host}", path = "/*" }},'
 CEILING = 'title = "Reading"\nmax_risk = "read"\n[operations]\nweb_fetch = "low_risk"\n'
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Scene[G: Gate]:
     """A gate, its nameserver, and the origin on 127.0.0.1 that every name leads to if its answer does."""
 
-    gate: NamedGate
+    gate: G
     dns: Nameserver
     origin: Origin
 
@@ -59,34 +61,47 @@ class Scene:
         """What the origin was sent."""
         return self.origin.journal
 
-    def get(self, host: str, path: str = "/x") -> Response:
-        """One GET, in absolute form."""
-        return plain(self.gate.door(AGENT), Request("GET", f"http://{host}:{self.origin.port}{path}"))
+    def get(self, host: str, port: int = 0) -> Response:
+        """One GET in absolute form, of the origin's port unless another is named."""
+        return plain(self.gate.door(AGENT), Request("GET", f"http://{host}:{port or self.origin.port}/x"))
 
-    def completion(self) -> dict[str, object]:
-        """The `output` of the latest completion receipt."""
-        done = [receipt for receipt in self.gate.receipts() if receipt["kind"] == "completion"]
-        output: dict[str, object] = done[-1]["output"]
+    def completion(self, response: Response) -> dict[str, Any]:
+        """The `output` of the receipt that completes the ALLOW of this response."""
+        allow = response.headers["x-effectgate-receipt"]
+
+        def found() -> list[dict[str, Any]]:
+            receipts = self.gate.receipts()
+            return [
+                one["output"] for one in receipts if one["kind"] == "completion" and one["args"]["completes"] == allow
+            ]
+
+        assert wait(lambda: bool(found()))
+        (output,) = found()
         return output
 
 
-def write_pack(directory: Path, port: int) -> Path:
-    """The pack for an origin on `port`, and its ceiling."""
-    packs = directory / "packs"
+Named = Scene[NamedGate]
+
+
+def write_pack(packs: Path, ports: Sequence[int]) -> None:
+    """The pack for origins on these ports, and its ceiling."""
     (packs / "ceilings").mkdir(parents=True)
     (packs / "ceilings" / "live-tests.toml").write_text(CEILING)
-    (packs / "names.toml").write_text(PACK.replace("PORT", str(port)).replace(', "localhost", "@single"', ""))
-    return packs
+    shapes = "\n".join(SHAPE.format(ports=list(ports), host=host) for host in HOSTS)
+    (packs / "names.toml").write_text(PACK.format(hosts=json.dumps(HOSTS), shapes=shapes))
 
 
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """`allow_private` covers 127.0.0.1 and nothing else."""
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
+    """`allow_private` covers 127.0.0.1 and nothing else; our own ports are among those that may be asked for."""
     directory = tmp_path_factory.mktemp("naming")
     (directory / "authority").mkdir()
     with opened(Authority(directory / "authority")) as origins, Nameserver() as dns:
         origin = origins.open(echo, tls=False)
-        gate = NamedGate(directory, dns, packs=[write_pack(directory, origin.port)])
-        gate.configure([AGENT], network={"ports": [origin.port], "allow_private": ["127.0.0.1/32"]})
+        gate = NamedGate(directory, dns, packs=[directory / "packs"])
+        ports = [origin.port, *gate.ports]
+        write_pack(directory / "packs", ports)
+        static = {f"static.names.test:{origin.port}": origin.address}
+        gate.configure([AGENT], network={"ports": ports, "allow_private": ["127.0.0.1/32"], "resolve": static})
         with serving(gate):
             yield Scene(gate, dns, origin)

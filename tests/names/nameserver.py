@@ -10,6 +10,7 @@ Anything that is not in `zone` does not exist (NXDOMAIN). How `serve` is made to
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -138,7 +139,8 @@ class Nameserver:
     def close(self) -> None:
         """Stop listening. What still waits for a slow answer ends by itself."""
         for listening in (self._stream, self._datagram):
-            listening.shutdown(socket.SHUT_RDWR) if listening is self._stream else None
+            with contextlib.suppress(OSError):  # UDP is never connected, and wakes its reader all the same
+                listening.shutdown(socket.SHUT_RDWR)
             listening.close()
 
     def _answers(self, message: bytes, *, tcp: bool) -> Sequence[bytes]:
@@ -153,6 +155,8 @@ class Nameserver:
             try:
                 message, peer = self._datagram.recvfrom(65535)
             except OSError:
+                return
+            if not message:  # what a socket that is shut down returns
                 return
             threading.Thread(target=self._reply_udp, args=(message, peer), daemon=True).start()
 

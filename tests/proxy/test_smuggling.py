@@ -145,6 +145,20 @@ def test_a_held_body_may_decide(proxy: Make, origin: MakeOrigin) -> None:
     assert [body for _, body in there.requests] == [b"good"]
 
 
+def test_a_body_past_what_may_be_held_is_decided_without_it(proxy: Make, origin: MakeOrigin) -> None:
+    """And at once: this one has no end."""
+    there = origin()
+    gate = proxy({("allowed.test", 443): there})
+    gate.boundary.inspect = lambda facts: 100
+    gate.boundary.allow = lambda facts: facts.body.content is not None
+    with gate.tunnel("allowed.test:443") as wire:
+        wire.send(
+            "POST /up HTTP/1.1\r\nHost: allowed.test\r\nTransfer-Encoding: chunked\r\n\r\n80\r\n" + "x" * 128 + "\r\n"
+        )
+        assert wire.reply().status == 403
+    assert (gate.boundary.submitted[0].body.present, there.received) == (True, b"")
+
+
 def test_pipelined_requests_are_decided_one_by_one(proxy: Make, origin: MakeOrigin) -> None:
     there = origin()
     gate = proxy({("allowed.test", 443): there})

@@ -23,7 +23,7 @@ def ticket(host: str = "a.test", port: int = 443) -> Ticket:
 
 def asked(sessions: Sessions, address: tuple[str, int], **more: Any) -> Server:
     server = Server(address=address, **more)
-    Upstream(sessions, 1.0).server_connect(ServerConnectionHookData(server, CLIENT))
+    Upstream(sessions, 1.0, 60.0).server_connect(ServerConnectionHookData(server, CLIENT))
     return server
 
 

@@ -85,6 +85,24 @@ def test_a_clock_set_back_gives_nothing_back() -> None:
     refused(book, day(1), now=NOON - timedelta(days=1))
 
 
+def test_a_clock_that_was_ahead_holds_no_window_shut() -> None:
+    """The other way round it would: what was used then counts on, and the next window begins when it is due."""
+    book, ahead = ledger(), NOON + timedelta(days=900)
+    held = reserved(book, day(2), now=ahead)
+    reserved(book, day(2))
+    book.settle(held, 0)
+    refused(book, day(2))
+    reserved(book, day(2), now=NOON + timedelta(days=1))
+
+
+def test_a_window_of_a_clock_that_was_ahead_is_left_after_a_restart() -> None:
+    began = Window.at("day", NOON + timedelta(days=900)).began
+    book = Ledger(lambda: {("ci", "requests"): (began, 1)})
+    reserved(book, day(2))
+    refused(book, day(2))
+    reserved(book, day(2), now=NOON + timedelta(days=1))
+
+
 def test_a_raised_limit_opens_and_a_lowered_one_shuts() -> None:
     book = ledger(requests=5)
     refused(book, day(5))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from scene import KEY, OTHER_KEY, private
+from scene import KEY, OTHER_KEY, draft, private
 
 from effectgate.receipts.store import StateModeError, StoreError
 from effectgate.receipts.store_keys import (
@@ -18,6 +19,8 @@ from effectgate.receipts.store_keys import (
     read_trust,
     signing_key,
 )
+from effectgate.receipts.store_sqlite import SqliteStore
+from effectgate.receipts.store_tokens import remember
 
 
 @pytest.fixture
@@ -61,6 +64,22 @@ def test_a_damaged_key_is_not_replaced(state: Path, content: str) -> None:
     with pytest.raises(StoreError, match="restore it"):
         signing_key(state)
     assert file.read_text() == content
+
+
+@pytest.mark.parametrize("name", ["receipts.key", "installation.key"])
+def test_a_key_that_has_gone_is_not_replaced_beside_its_receipts(state: Path, name: str) -> None:
+    key = signing_key(state)
+    installation_key(state)
+    remember(state, {"ci": frozenset({"a" * 64})})  # tokens alone are made with no key
+    (state / name).rename(state / "kept")
+    signing_key(state), installation_key(state)
+    (state / "kept").rename(state / name)
+    with closing(SqliteStore(state, key)) as store:
+        store.append(draft(1)).result(5)
+    (state / name).unlink()
+    with pytest.raises(StoreError, match=rf"{name} is missing.*restore it from your backup, or move"):
+        signing_key(state), installation_key(state)
+    assert not (state / name).exists()
 
 
 def test_the_public_key_is_published_at_first_start(tmp_path: Path) -> None:

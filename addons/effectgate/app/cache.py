@@ -37,7 +37,7 @@ def read_cache(key: str) -> Content | None:
     """What was kept under a key, if it is there and certainly ours."""
     try:
         with open(os.open(_file(key), os.O_RDONLY | os.O_NOFOLLOW), "rb") as stream:
-            if not _ours(os.fstat(stream.fileno())) or not _ours(os.stat(_directory())):
+            if not _ours(os.fstat(stream.fileno())) or not _ours(os.stat(cache_directory())):
                 return None
             content: Content = pickle.load(stream)
             return content
@@ -49,11 +49,11 @@ def write_cache(key: str, content: Content) -> None:
     """Keep something under a key; a directory that cannot be written is no fault."""
     draft = _file(f".{key}.{os.getpid()}")
     try:
-        _directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+        cache_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             pickle.dump(content, stream, pickle.HIGHEST_PROTOCOL)
         draft.replace(_file(key))
-        _remove(sorted(_directory().glob("*.catalogue"), key=lambda file: file.stat().st_mtime)[:-KEPT])
+        _remove(sorted(cache_directory().glob("*.catalogue"), key=lambda file: file.stat().st_mtime)[:-KEPT])
     except OSError:
         return
 
@@ -63,12 +63,13 @@ def _remove(files: Iterable[Path]) -> None:
         file.unlink(missing_ok=True)
 
 
-def _directory() -> Path:
+def cache_directory() -> Path:
+    """Where catalogues are kept: under $XDG_CACHE_HOME, else ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "effectgate"
 
 
 def _file(name: str) -> Path:
-    return _directory() / f"{name}.catalogue"
+    return cache_directory() / f"{name}.catalogue"
 
 
 def _ours(status: os.stat_result) -> bool:

@@ -17,7 +17,8 @@ from typing import Literal
 from cryptography import x509
 
 from effectgate.app.reading import Policy, read_grants, read_policy
-from effectgate.config import Settings, load_settings
+from effectgate.config import Settings, deciding, load_settings
+from effectgate.exposure import exposures
 from effectgate.policy.fault import FaultsError
 from effectgate.receipts.store import StoreError
 from effectgate.receipts.store_file import FILE_NAME, STATE_SPACE
@@ -79,6 +80,11 @@ def _state(settings: Settings) -> Iterator[Finding]:
         yield Finding("problem", "state", f"{free >> 20} MiB free for {state}", "make room: below 1 MiB all is refused")
     else:
         yield Finding("ok", "state", f"{state}, {free >> 20} MiB free")
+
+
+def _exposures(settings: Settings) -> Iterator[Finding]:
+    for exposure in exposures(deciding(settings)):
+        yield Finding("warning", "files", f"others can change {exposure.path}: {exposure.reason}", exposure.fix)
 
 
 def _receipts(settings: Settings) -> Iterator[Finding]:
@@ -149,7 +155,15 @@ def _ready(address: str) -> bool:
     return False
 
 
-CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (_root, _state, _receipts, _ca, _trust, _listeners)
+CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
+    _root,
+    _state,
+    _exposures,
+    _receipts,
+    _ca,
+    _trust,
+    _listeners,
+)
 
 
 def _policy(settings: Settings, now: datetime) -> Iterator[Finding]:

@@ -81,8 +81,12 @@ def _follow_listener(settings: Settings, url_file: Path) -> None:
 
 def proxy_url(listen: Address, name: str, token: str) -> str:
     """An agent's proxy URL; an unspecified listener is reached on loopback."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(listen.host, listen.host)
-    return f"http://{name}:{token}@{Address(host, listen.port)}"
+    return f"http://{name}:{token}@{reachable(listen)}"
+
+
+def reachable(listen: Address) -> Address:
+    """Where clients on this machine reach a listener."""
+    return Address({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(listen.host, listen.host), listen.port)
 
 
 def write_private(file: Path, text: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import structlog
@@ -15,6 +14,7 @@ from effectgate.app.reading import Loaded, read_all
 from effectgate.app.watching import Watched, changes
 from effectgate.boundary import Caller, EffectBoundary
 from effectgate.identity import Identity
+from effectgate.instant import never_behind
 from effectgate.metrics import Metrics
 from effectgate.policy.fault import FaultsError
 from effectgate.policy.rulebook import Rulebook
@@ -40,7 +40,8 @@ class Installation:
     def __init__(self, option: Path | None) -> None:
         self._option = option
         self._reloading = asyncio.Lock()
-        self.loaded = read_all(option, datetime.now(UTC))
+        self._now = never_behind()
+        self.loaded = read_all(option, self._now())
         settings = self.loaded.settings
         key = signing_key(settings.state)
         settings.certs.mkdir(parents=True, exist_ok=True)
@@ -48,7 +49,7 @@ class Installation:
         self.metrics = Metrics()
         self.store = SqliteStore(settings.state, key)
         remember(settings.state, self.loaded.tokens)
-        self._tokens = TokenStore(settings.state)
+        self._tokens = TokenStore(settings.state, self._now)
         self._identity = Identity(self.loaded.tokens, self._tokens)
         self.boundary = EffectBoundary(
             rulebook(self.loaded),
@@ -58,6 +59,7 @@ class Installation:
             observer=self.metrics,
             credentialed=self._credentialed,
             report=report,
+            now=self._now,
         )
         self.local = LocalAnswers(lambda: self.boundary.rules)
         self._observe()
@@ -95,7 +97,7 @@ class Installation:
 
     async def _reload(self) -> bool:
         try:
-            loaded = await asyncio.to_thread(read_all, self._option, datetime.now(UTC), self.loaded)
+            loaded = await asyncio.to_thread(read_all, self._option, self._now(), self.loaded)
         except Exception as error:
             self.metrics.reloaded(False)
             lines = list(map(str, error.faults)) if isinstance(error, FaultsError) else [repr(error)]
@@ -130,7 +132,7 @@ class Installation:
         risks = {effect.id: effect.risk.word for effect in catalog.effects.values()}
         self.metrics.configure(grants, risks, catalog.digest)
         expiries = {name: grant.expires for name, grant in grants.items() if grant.expires is not None}
-        self.metrics.watch_expiry(expiries, lambda: datetime.now(UTC))
+        self.metrics.watch_expiry(expiries, self._now)
 
     async def close(self) -> None:
         """Write what is still open, then let go of the store."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from effectgate.app.cache import cache_key, read_cache, write_cache
+from effectgate.app.shelf import shelved
 from effectgate.config import Settings, load_settings, settings_in_spite
 from effectgate.pack_sources import Sources, read_sources
 from effectgate.policy.catalog import Catalog
@@ -75,7 +76,7 @@ def read_policy(settings: Settings, override: Override = NO_OVERRIDE, former: Po
     if (kept := read_cache(key)) is not None:
         return Policy(Catalog.build(kept[0]), kept[1], key)
     library = _library(settings, override, sources)
-    write_cache(key, (list(library.catalog.effects.values()), dict(library.ceilings)))
+    write_cache(key, ([shelved(effect) for effect in library.catalog.effects.values()], dict(library.ceilings)))
     return Policy(library.catalog, library.ceilings, key)
 
 
@@ -148,7 +149,9 @@ def read_all(option: Path | None, now: datetime, former: Loaded | None = None) -
     without a catalogue only its names are left unchecked in the grants.
     """
     faults: list[Fault] = []
-    settings = _gathered(faults, lambda: load_settings(option))
+    if former is not None:
+        option = former.settings.file
+    settings = _gathered(faults, lambda: _settings(option, former))
     place = settings or settings_in_spite(option)
     policy = grants = None
     if settings is not None or all(directory.is_dir() for directory in place.packs):
@@ -159,6 +162,11 @@ def read_all(option: Path | None, now: datetime, former: Loaded | None = None) -
         raise FaultsError(faults)
     tokens = {name: frozenset({digest}) for name, digest in grants.tokens.items()}
     return Loaded(settings, policy, grants.by_principal, tokens)
+
+
+def _settings(option: Path | None, former: Loaded | None) -> Settings:
+    """Those of the start are read again, or none: a file that has appeared since, on a path of the search, may be anybody's."""
+    return former.settings if former is not None and option is None else load_settings(option)
 
 
 def _gathered[T](faults: list[Fault], read: Callable[[], T]) -> T | None:

@@ -15,7 +15,9 @@ import structlog
 from effectgate.app.http_api import HttpApi
 from effectgate.app.installation import Installation, settle
 from effectgate.app.proxy_settings import proxy_settings
-from effectgate.config import Settings
+from effectgate.config import Settings, deciding
+from effectgate.exposure import exposures
+from effectgate.isolate.kernel import hide_memory
 from effectgate.proxy.engine import ProxyEngine
 from effectgate.proxy.loop import GuardedLoop
 from effectgate.setting_values import parse_address
@@ -48,12 +50,16 @@ class Service:
         self._api = HttpApi(parse_address(settings.written.api.http), lambda: self._missing)
         self._hangup = asyncio.Event()
         self._stop = asyncio.Event()
+        self._hurry = asyncio.Event()
 
     async def run(self, ready: Ready) -> None:
-        """Serve until SIGTERM or SIGINT; `ready` is called once, when the canary has been refused."""
+        """Serve until SIGTERM or SIGINT; a second one ends the waiting for what is in flight.
+
+        `ready` is called once, when the canary has been refused.
+        """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stop.set)
+            loop.add_signal_handler(number, self._told_to_stop)
         loop.add_signal_handler(signal.SIGHUP, self._hangup.set)
         async with self._listening():
             following = self._installation.follow(self._engine.recheck)
@@ -64,6 +70,18 @@ class Service:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _told_to_stop(self) -> None:
+        if self._stop.is_set():
+            self._hurry.set()
+        self._stop.set()
+
+    def warn(self) -> None:
+        """Tell what an agent's user could write: whoever can edit a grant has none."""
+        for exposure in exposures(deciding(self._settings)):
+            log.warning(
+                "others can change what decides", path=str(exposure.path), reason=exposure.reason, fix=exposure.fix
+            )
+
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[None]:
         metrics = self._installation.metrics.serve(parse_address(self._settings.written.metrics))
@@ -72,7 +90,7 @@ class Service:
                 await self._engine.start()
                 yield
                 log.info("draining", seconds=DRAIN_SECONDS)
-                await self._engine.drain(DRAIN_SECONDS)
+                await self._engine.drain(DRAIN_SECONDS, self._hurry.is_set)
         finally:
             await self._installation.close()
             metrics.shutdown()
@@ -99,9 +117,12 @@ def serve(option: Path | None, ready: Ready) -> None:
     """Serve until a signal ends it. Raises FaultsError, StoreError, TrustError, EngineError, CertificateError, OSError."""
     if os.geteuid() == 0:
         log.warning("running as root, which is never needed")
+    hide_memory()
 
     async def main() -> None:
-        await Service(option).run(ready)
+        service = Service(option)
+        service.warn()
+        await service.run(ready)
 
     with asyncio.Runner(loop_factory=GuardedLoop) as runner, contextlib.suppress(KeyboardInterrupt):
         runner.run(main())

@@ -45,6 +45,7 @@ def main() -> None:
     """Run the command of `sys.argv` and exit with its code."""
     gc.set_threshold(COLLECT_AFTER)
     _print_anything()
+    os.umask(os.umask(0o077) | 0o022)  # whatever it was, no file of ours is there for everyone to write
     try:
         code = build()(standalone_mode=False) or 0
     except FaultsError as error:

@@ -11,7 +11,7 @@ from effectgate.policy.discriminator import inspect_bytes
 from effectgate.policy.effect import Effect, Shape, shape_parameters
 from effectgate.policy.facts import RequestFacts
 from effectgate.policy.host import HostPattern
-from effectgate.policy.index import ANY_METHOD, Entry, HostNode, PathNode, entry_of
+from effectgate.policy.index import ANY_METHOD, Entry, HostNode, PathNode
 from effectgate.policy.path import ANY_PATH
 from effectgate.policy.vocabulary import Risk
 
@@ -25,13 +25,13 @@ class Catalog:
 
     __slots__ = ("_hosts", "_parameters", "_root", "_shapes", "digest", "effects", "outcomes", "ports")
 
-    def __init__(self, effects: Mapping[str, Effect], root: HostNode, shapes: Mapping[str, tuple[Shape, ...]]) -> None:
+    def __init__(self, effects: Mapping[str, Effect], root: HostNode) -> None:
         self.effects: Mapping[str, Effect] = MappingProxyType(dict(effects))
         self.digest = _digest(effects.values())
-        self.ports: frozenset[int] = frozenset(p for group in shapes.values() for s in group for p in s.ports)
+        self.ports: frozenset[int] = frozenset(port for effect in effects.values() for port in _ports(effect))
         self._root = root
-        self._shapes = shapes
-        self._parameters = {effect: _shared_parameters(group) for effect, group in shapes.items()}
+        self._shapes: dict[str, Sequence[Shape]] = {}
+        self._parameters: dict[str, frozenset[str]] = {}
         self.outcomes: dict[
             tuple[object, ...], object
         ] = {}  # the memory of `outcome.weigh`; it goes when the catalog goes
@@ -39,22 +39,24 @@ class Catalog:
 
     @classmethod
     def build(cls, effects: Sequence[Effect]) -> Catalog:
-        """Index the effects; their ids are unique and their faults have been checked before."""
+        """Index the effects by host; their ids are unique and their faults have been checked before."""
         root = HostNode()
-        shapes: dict[str, tuple[Shape, ...]] = {}
         for effect in effects:
-            shapes[effect.id] = recognisers(effect)
-            for shape in shapes[effect.id]:
-                root.add(entry_of(effect, shape))
-        return cls({effect.id: effect for effect in effects}, root, shapes)
+            for host in effect.reach or _vouched(effect):
+                root.add(effect, host)
+        return cls({effect.id: effect for effect in effects}, root)
 
-    def shapes(self, effect: str) -> tuple[Shape, ...]:
-        """The shapes by which this effect names requests, vouches among them."""
-        return self._shapes[effect]
+    def shapes(self, effect: str) -> Sequence[Shape]:
+        """The shapes by which this effect names requests, vouches among them; the same ones each time."""
+        if (known := self._shapes.get(effect)) is None:
+            known = self._shapes[effect] = recognisers(self.effects[effect])
+        return known
 
     def parameters(self, effect: str) -> frozenset[str]:
         """The parameters that every shape of this effect binds: those a refusal may propose values for."""
-        return self._parameters[effect]
+        if (known := self._parameters.get(effect)) is None:
+            known = self._parameters[effect] = _shared_parameters(self.shapes(effect))
+        return known
 
     def candidates(self, facts: RequestFacts) -> list[Entry]:
         """Every entry whose host, method and path could match on some reading."""
@@ -83,29 +85,37 @@ class Catalog:
             if len(self._hosts) >= MAX_HOSTS:
                 self._hosts.clear()
             nodes = self._hosts[host] = tuple(self._root.find(labels))
+            for node in nodes:
+                node.file(lambda effect: self.shapes(effect.id))
         return nodes
 
 
 def _entries(paths: PathNode, facts: RequestFacts) -> list[Entry]:
-    readings = facts.readings
-    if not readings.linear:
-        return paths.find_readings(readings)
+    if not facts.readings.linear:
+        return paths.find_readings(facts)
     out: list[Entry] = []
-    paths.find(readings.folded, 0, out)
+    paths.find(facts, 0, out)
     return out
 
 
-def recognisers(effect: Effect) -> tuple[Shape, ...]:
+def recognisers(effect: Effect) -> Sequence[Shape]:
     """The shapes that are tried: those written, or the vouches that an effect with hosts alone makes."""
-    if effect.shapes or not effect.hosts:
-        return effect.shapes
-    return tuple(_vouch(effect.risk, host) for host in effect.hosts if not host.startswith("@"))
+    return effect.shapes or tuple(_vouch(effect.risk, host) for host in _vouched(effect))
 
 
-def _vouch(risk: Risk, host: str) -> Shape:
+def _vouched(effect: Effect) -> tuple[HostPattern, ...]:
+    """The hosts of an effect without shapes; a site that is not set is none."""
+    return () if effect.shapes else tuple(HostPattern.parse(host) for host in effect.hosts if not host.startswith("@"))
+
+
+def _ports(effect: Effect) -> frozenset[int]:
+    return effect.ports or (frozenset({443}) if _vouched(effect) else frozenset())
+
+
+def _vouch(risk: Risk, host: HostPattern) -> Shape:
     """Rule 1: https on 443 only, and at risk read only safe methods without a body; never `%2F`."""
     read = risk is Risk.READ
-    return Shape(_SAFE if read else frozenset(), HostPattern.parse(host), ANY_PATH, body=not read, vouch=True)
+    return Shape(_SAFE if read else frozenset(), host, ANY_PATH, body=not read, vouch=True)
 
 
 def _shared_parameters(shapes: Iterable[Shape]) -> frozenset[str]:

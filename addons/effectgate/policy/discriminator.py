@@ -74,25 +74,39 @@ def _root_field(wanted: GraphQL, part: Part, fold: bool) -> Truth:
 def _carriers(shape: Shape, facts: RequestFacts) -> Iterator[tuple[Patterns, Table | None, Table | None]]:
     """(patterns, their carrier, the carrier that must not contradict it); None is one that cannot be read."""
     if shape.headers:
-        yield shape.headers, facts.header_table, EMPTY
+        yield shape.headers, *tables("headers", facts)
     if shape.query:
-        is_form = facts.media_type in (FORM, MULTIPART)
-        yield shape.query, facts.query_table, facts.form_table if is_form else EMPTY
+        yield shape.query, *tables("query", facts)
     if shape.form:
-        yield shape.form, facts.form_table, facts.query_table
+        yield shape.form, *tables("form", facts)
+
+
+def tables(carrier: str, facts: RequestFacts) -> tuple[Table | None, Table | None]:
+    """A carrier (headers, query or form) and the one that must not contradict it; None is one that cannot be read."""
+    if carrier == "headers":
+        return facts.header_table, EMPTY
+    if carrier == "form":
+        return facts.form_table, facts.query_table
+    return facts.query_table, facts.form_table if facts.media_type in (FORM, MULTIPART) else EMPTY
+
+
+def values(name: str, carrier: Table | None, other: Table | None, fold: bool) -> frozenset[str] | None:
+    """The one value of a name as a set, empty where it has none; None where that is unreadable."""
+    if carrier is None:
+        return None
+    found = carrier.values(name, fold)
+    if found and (other is None or len(found | other.values(name, fold)) > 1):
+        return None
+    return found
 
 
 def _value(
     name: str, wanted: tuple[ValuePattern, ...], carrier: Table | None, other: Table | None, fold: bool
 ) -> tuple[Truth, Bound]:
-    if carrier is None:
+    found = values(name, carrier, other, fold)
+    if found is None:
         return Truth.UNREADABLE, NOTHING
-    values = carrier.values(name, fold)
-    if not values:
-        return Truth.FALSE, NOTHING
-    if other is None or len(values | other.values(name, fold)) > 1:
-        return Truth.UNREADABLE, NOTHING
-    return _first(wanted, next(iter(values)), fold)
+    return _first(wanted, next(iter(found)), fold) if found else (Truth.FALSE, NOTHING)
 
 
 def _first(wanted: tuple[ValuePattern, ...], value: str, fold: bool) -> tuple[Truth, Bound]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from effectgate.policy.facts import INSPECT_DEFAULT
@@ -93,7 +93,7 @@ class Effect:
     reserved: bool = False
     sinks: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()  # lowers.hosts as written (`@site` included)
-    shapes: tuple[Shape, ...] = ()  # sites resolved; empty with `hosts` set means the effect vouches
+    shapes: Sequence[Shape] = ()  # sites resolved; empty with `hosts` set means the effect vouches
     files: tuple[FileShape, ...] = ()
     tools: tuple[str, ...] = ()
     tool_params: Mapping[str, str] = field(default_factory=dict)  # parameter -> argument of the tool
@@ -101,6 +101,12 @@ class Effect:
     parameters: frozenset[str] | None = None  # what a `where` may name: bound by every shape as written; None: any name
     tenant: frozenset[str] = frozenset()  # what every grant entry must scope
     digest: str = ""
+    reach: tuple[HostPattern, ...] = field(init=False)  # the hosts of its shapes, each once
+    ports: frozenset[int] = field(init=False)  # the ports of its shapes
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reach", tuple(dict.fromkeys(shape.host for shape in self.shapes)))
+        object.__setattr__(self, "ports", frozenset(port for shape in self.shapes for port in shape.ports))
 
     @property
     def pack(self) -> str:

@@ -5,12 +5,14 @@ It finds every shape that could match on some reading, letters folded; `recognit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from effectgate.policy.discriminator import tables, values
 from effectgate.policy.effect import Effect, Shape
-from effectgate.policy.host import ABSENT, STAR
-from effectgate.policy.reading import Edge, Readings
+from effectgate.policy.facts import RequestFacts
+from effectgate.policy.host import ABSENT, STAR, HostPattern
+from effectgate.policy.reading import Edge
 from effectgate.policy.segment import Segment
 
 ANY_METHOD = ""
@@ -69,13 +71,58 @@ class Prefixed[T]:
 
 
 @dataclass(slots=True, eq=False)
+class Ends:
+    """Entries whose path ends here. Those that want literal values of a discriminator are filed under them, letters folded:
+    the services of AWS have hundreds of actions at one path.
+    """
+
+    plain: list[Entry] = field(default_factory=list)
+    keyed: dict[tuple[str, str], dict[str, list[Entry]]] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        """File one entry."""
+        carrier, name, wanted = _key(entry.shape)
+        if not wanted:
+            self.plain.append(entry)
+            return
+        filed = self.keyed.setdefault((carrier, name), {})
+        for value in wanted:
+            filed.setdefault(value, []).append(entry)
+
+    def find(self, facts: RequestFacts, out: list[Entry]) -> None:
+        """Every entry that the request's values do not rule out on all readings."""
+        out.extend(self.plain)
+        for (carrier, name), filed in self.keyed.items():
+            found = values(name, *tables(carrier, facts), True)
+            if found is None:
+                out.extend(dict.fromkeys(entry for entries in filed.values() for entry in entries))
+            elif found:
+                out.extend(filed.get(next(iter(found)).casefold(), ()))
+
+    def entries(self) -> Iterator[Entry]:
+        """Every entry."""
+        yield from self.plain
+        for filed in self.keyed.values():
+            yield from dict.fromkeys(entry for entries in filed.values() for entry in entries)
+
+
+def _key(shape: Shape) -> tuple[str, str, frozenset[str]]:
+    """Carrier and name of the first discriminator that wants literal values only, and those values folded; empty where none does."""
+    for carrier, patterns in (("headers", shape.headers), ("query", shape.query), ("form", shape.form)):
+        for name, wanted in patterns.items():
+            if not any(pattern.wild for pattern in wanted):
+                return carrier, name, frozenset(pattern.text.casefold() for pattern in wanted)
+    return "", "", frozenset()
+
+
+@dataclass(slots=True, eq=False)
 class PathNode:
     """A place in a path. Texts are case-folded; `holes` are `{name}` segments with their affixes, `tails` a last `*`."""
 
     literals: dict[str, PathNode] = field(default_factory=dict)
     holes: Prefixed[tuple[Segment, PathNode]] = field(default_factory=Prefixed)
     tails: Prefixed[Entry] = field(default_factory=Prefixed)
-    ends: list[Entry] = field(default_factory=list)
+    ends: Ends = field(default_factory=Ends)
     globs: list[Entry] = field(default_factory=list)
 
     def add(self, entry: Entry) -> None:
@@ -89,7 +136,7 @@ class PathNode:
         for segment in path.segments:
             node = node._child(segment.folded())
         if path.tail is None:
-            node.ends.append(entry)
+            node.ends.add(entry)
         else:
             node.tails.add(path.tail.casefold(), entry)
 
@@ -103,14 +150,15 @@ class PathNode:
         self.holes.add(segment.prefix, (segment, child))
         return child
 
-    def find(self, segments: tuple[str, ...], at: int, out: list[Entry]) -> None:
-        """Entries along case-folded segments that have one reading only."""
+    def find(self, facts: RequestFacts, at: int, out: list[Entry]) -> None:
+        """Entries along the case-folded segments, from place `at`, of a request that has one reading only."""
+        segments = facts.readings.folded
         node: PathNode | None = self
         while node is not None:
             if node.globs:
                 out.extend(node.globs)
             if at == len(segments):
-                out.extend(node.ends)
+                node.ends.find(facts, out)
                 return
             text = segments[at]
             if node.tails.lengths:
@@ -119,11 +167,12 @@ class PathNode:
             if node.holes.lengths:
                 for segment, child in node.holes.find(text):
                     if not (segment.prefix or segment.suffix) or segment.value(text) is not None:
-                        child.find(segments, at, out)
+                        child.find(facts, at, out)
             node = node.literals.get(text)
 
-    def find_readings(self, readings: Readings) -> list[Entry]:
+    def find_readings(self, facts: RequestFacts) -> list[Entry]:
         """Entries along any reading: each pair of a node and a position is visited once."""
+        readings = facts.readings
         out: dict[Entry, None] = {}
         seen: set[tuple[PathNode, int]] = set()
         todo: list[tuple[PathNode, int]] = [(self, 0)]
@@ -136,7 +185,9 @@ class PathNode:
             out.update(dict.fromkeys(node.globs))
             for settled in readings.settled[at]:
                 if settled == len(readings.edges):
-                    out.update(dict.fromkeys(node.ends))
+                    ends: list[Entry] = []
+                    node.ends.find(facts, ends)
+                    out.update(dict.fromkeys(ends))
                 else:
                     todo.extend(node._moves(readings.edges[settled], out))
         return list(out)
@@ -154,29 +205,49 @@ class PathNode:
 
     def entries(self) -> Iterator[Entry]:
         """Every entry at or below this place."""
-        yield from (*self.ends, *self.globs)
+        yield from self.ends.entries()
+        yield from self.globs
         for tails in self.tails.by_prefix.values():
             yield from tails
         for child in (*self.literals.values(), *(c for holes in self.holes.by_prefix.values() for _, c in holes)):
             yield from child.entries()
 
 
+Recognisers = Callable[[Effect], Sequence[Shape]]
+
+
 @dataclass(slots=True, eq=False)
 class HostNode:
-    """A place in a host, labels from the right. `one` stands for `{name}`, `many` for `*`; `methods` where a pattern ends."""
+    """A place in a host, labels from the right. `one` stands for `{name}`, `many` for `*`.
+
+    `waiting` are effects with a shape whose host ends here: they are filed when the first request comes, so that a catalogue of
+    50,000 shapes costs what its hosts are asked for.
+    """
 
     labels: dict[str, HostNode] = field(default_factory=dict)
     one: HostNode | None = None
     many: HostNode | None = None
     methods: dict[str, PathNode] = field(default_factory=dict)
+    waiting: list[tuple[Effect, HostPattern]] = field(default_factory=list)
 
-    def add(self, entry: Entry) -> None:
-        """Put a shape where its host leads, under each of its methods."""
-        host, node = entry.shape.host, self
+    def add(self, effect: Effect, host: HostPattern) -> None:
+        """Put an effect where one of its hosts leads."""
+        node = self
         for label, name in zip(reversed(host.labels), reversed(host.names), strict=True):
             node = node._child(label, bool(name))
+        node.waiting.append((effect, host))
+
+    def file(self, recognisers: Recognisers) -> None:
+        """File the shapes of the effects that wait here, under each of their methods."""
+        waiting, self.waiting = self.waiting, []
+        for effect, host in waiting:
+            for shape in recognisers(effect):
+                if shape.host == host:
+                    self._file(entry_of(effect, shape))
+
+    def _file(self, entry: Entry) -> None:
         for method in entry.shape.methods or (ANY_METHOD,):
-            node.methods.setdefault(method, PathNode()).add(entry)
+            self.methods.setdefault(method, PathNode()).add(entry)
 
     def _child(self, label: str, parameter: bool) -> HostNode:
         if parameter:
@@ -198,7 +269,7 @@ class HostNode:
                 continue
             seen.add(place)
             if left == 0:
-                out.update({node: None} if node.methods else {})
+                out.update({node: None} if node.methods or node.waiting else {})
             else:
                 todo.extend(node._moves(labels, left))
         return list(out)

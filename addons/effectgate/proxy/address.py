@@ -110,7 +110,7 @@ def vet(text: str, port: int, policy: AddressPolicy, *, private: bool = False) -
 
 
 def exemption(text: str, policy: AddressPolicy, *, private: bool = False) -> str:
-    """What lets an address be dialled that would be forbidden: `allow_private`, `site`, or nothing.
+    """The setting that lets an address be dialled which is forbidden otherwise: `network.allow_private`, `sites`, or nothing.
 
     Metadata addresses are only exempt where a network of one address names them: whoever allows 100.64.0.0/10 means no credentials.
     """
@@ -120,8 +120,8 @@ def exemption(text: str, policy: AddressPolicy, *, private: bool = False) -> str
         return ""
     networks = [network for network in policy.allow_private if address in network]
     if any(not kind.startswith(METADATA) or network.num_addresses == 1 for network in networks):
-        return "allow_private"
-    return "site" if private and kind in INSIDE else ""
+        return "network.allow_private"
+    return "sites" if private and kind in INSIDE else ""
 
 
 def is_own(address: Address, port: int, policy: AddressPolicy) -> bool:
@@ -133,9 +133,10 @@ def is_own(address: Address, port: int, policy: AddressPolicy) -> bool:
     return any(port == ours for _, ours in policy.own) and any(map(policy.is_local, names))
 
 
-def vet_all(texts: Iterable[str], port: int, policy: AddressPolicy, *, private: bool = False) -> str:
-    """The first refusal among all answers to one lookup: one bad answer refuses them all."""
-    return next((why for text in texts if (why := vet(text, port, policy, private=private))), "")
+def vet_all(texts: Iterable[str], port: int, policy: AddressPolicy, *, private: bool = False) -> tuple[str, str] | None:
+    """The first refused address among all answers to one lookup, and why: one bad answer refuses them all."""
+    judged = ((text, vet(text, port, policy, private=private)) for text in texts)
+    return next(((text, why) for text, why in judged if why), None)
 
 
 def _read(text: str) -> Address | None:

@@ -13,12 +13,13 @@ from mitmproxy.master import Master
 
 from effectgate.boundary import Boundary
 from effectgate.proxy import options
-from effectgate.proxy.connection import close
+from effectgate.proxy.connection import close, tell
 from effectgate.proxy.dispatch import Dispatch
 from effectgate.proxy.faults import Faults
 from effectgate.proxy.gate import Gate
 from effectgate.proxy.loop import AddressGuard, GuardedLoop, Resolve
 from effectgate.proxy.observer import Silent
+from effectgate.proxy.patience import GiveUp
 from effectgate.proxy.resolver import HostResolver
 from effectgate.proxy.session import Authenticate
 from effectgate.proxy.settings import Endpoint, ProxySettings
@@ -78,6 +79,7 @@ def attach(
     proxyserver = master.addons.get("proxyserver")
     gate.sessions.disconnect = lambda client: _close(proxyserver.connections, client, client)
     gate.upstream.hang_up = lambda client, server: _close(proxyserver.connections, client, server)
+    gate.upstream.tell = lambda client, event: _tell(proxyserver.connections, client, event)
     ours = (*gate.addons, Watch(master, gate, settings.recheck_seconds))
     master.addons.add(*ours)
     # Ours come first: a layer that another addon makes would already stand in the stack. A new list, for mitmproxy may be
@@ -110,3 +112,9 @@ def _close(connections: Mapping[object, object], client: Client, which: Client |
     handler = connections.get(client.id)
     if handler is not None:
         close(handler, which)  # type: ignore[arg-type]
+
+
+def _tell(connections: Mapping[object, object], client: Client, event: GiveUp) -> None:
+    handler = connections.get(client.id)
+    if handler is not None:
+        tell(handler, event)  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ class Completion:
         ticket, response = flow.ticket, flow.response
         if ticket is None or response is None:
             return
-        ticket.status = response.status_code
+        ticket.answered(response.status_code)
         if response.status_code == 101 and not (ticket.websocket and _is_websocket(flow)):
             ticket.error = "upgrade"
             flow.stop = reply.failed(ticket.answer, Failure("upgrade"), flow.user_agent)

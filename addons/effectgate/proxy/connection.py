@@ -204,3 +204,14 @@ def close(handler: ConnectionHandler, connection: Client | Server | Connection) 
         io.handler.cancel("closed by the gate")
     elif isinstance(io.writer, asyncio.StreamWriter):
         io.writer.close()
+
+
+# The loop keeps only a weak reference to its tasks.
+_telling: set[asyncio.Task[None]] = set()
+
+
+def tell(handler: ConnectionHandler, event: events.Event) -> None:
+    """Hand an event of ours to the layers of a connection, in its turn."""
+    task = asyncio.ensure_future(handler.server_event(event))
+    _telling.add(task)
+    task.add_done_callback(_telling.discard)

@@ -97,6 +97,9 @@ def credential_of(request: http.Request) -> str:
 
 
 def _connect_target(request: http.Request) -> Authority:
+    if "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0":
+        # RFC 9110 section 9.3.6. mitmproxy would take the body for the first bytes of the tunnel.
+        raise EnvelopeError("The CONNECT announces a body, and has none by definition.")
     target = parse_authority(request.data.authority.decode("latin-1"), None)
     hosts = request.headers.get_all("host")
     if len(hosts) > 1 or (hosts and parse_authority(hosts[0], target.port) != target):

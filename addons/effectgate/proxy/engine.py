@@ -21,12 +21,13 @@ from mitmproxy.proxy.layers import modes
 from effectgate.boundary import Boundary
 from effectgate.proxy import certs, options
 from effectgate.proxy.canary import Canary
-from effectgate.proxy.connection import CLOSING_SECONDS, AgentConnection, close
+from effectgate.proxy.connection import CLOSING_SECONDS, AgentConnection, close, tell
 from effectgate.proxy.dispatch import Dispatch
 from effectgate.proxy.faults import Faults
 from effectgate.proxy.gate import Gate
 from effectgate.proxy.loop import AddressGuard, GuardedLoop, Resolve
 from effectgate.proxy.observer import Observer, Silent
+from effectgate.proxy.patience import GiveUp
 from effectgate.proxy.resolver import HostResolver
 from effectgate.proxy.session import Authenticate
 from effectgate.proxy.settings import Endpoint, ProxySettings
@@ -68,6 +69,7 @@ class ProxyEngine:
         )
         self.gate.sessions.disconnect = self._disconnect
         self.gate.upstream.hang_up = self._hang_up
+        self.gate.upstream.tell = self._tell
         self._connections: dict[str, AgentConnection] = {}
         self._server: asyncio.Server | None = None
         self._recheck: asyncio.Task[None] | None = None
@@ -88,7 +90,9 @@ class ProxyEngine:
         self.master = self._make_master()
         self._dispatch = Dispatch(self.master.addons, Faults(self.gate.sessions), self.settings.decide_seconds)
         if sock is None:
-            self._server = await asyncio.start_server(self._accept, *self.settings.listen)
+            host, port = self.settings.listen
+            # By number: the guard resolves nothing yet, and connections accepted inside `own_traffic` would inherit its leave.
+            self._server = await asyncio.start_server(self._accept, "127.0.0.1" if host == "localhost" else host, port)
         else:
             self._server = await asyncio.start_server(self._accept, sock=sock)
         loop.guard = AddressGuard.of(self.settings, frozenset({self.address}), self._resolve)
@@ -100,15 +104,16 @@ class ProxyEngine:
 
     def recheck(self) -> int:
         """Close every connection whose credential or grant is gone; to be called after a reload. Returns how many."""
-        return self.gate.sessions.recheck()
+        return self.gate.look()
 
-    async def drain(self, seconds: float) -> None:
-        """Stop listening, wait up to `seconds` for what is in flight, then close everything."""
+    async def drain(self, seconds: float, hurry: Callable[[], bool] = lambda: False) -> None:
+        """Stop listening, wait for what is in flight until `seconds` are over or somebody is in a hurry, then close everything."""
+        self.gate.sessions.stopping = True
         if self._server is not None:
             self._server.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while any(session.tickets for session in self.gate.sessions):
+                while self.gate.sessions.busy and not hurry():
                     await asyncio.sleep(0.02)
         if self._recheck is not None:
             self._recheck.cancel()
@@ -173,3 +178,7 @@ class ProxyEngine:
     def _hang_up(self, client: Client, server: Server) -> None:
         if (handler := self._connections.get(client.id)) is not None:
             close(handler, server)
+
+    def _tell(self, client: Client, event: GiveUp) -> None:
+        if (handler := self._connections.get(client.id)) is not None:
+            tell(handler, event)

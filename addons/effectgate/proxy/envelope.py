@@ -53,7 +53,8 @@ def _in_tunnel(flow: AgentFlow, tunnel: Endpoint | None) -> Authority:
     received, default = flow.received, _SCHEMES[flow.request.data.scheme]
     if received.authority and parse_authority(received.authority.decode("latin-1"), default) != where:
         raise EnvelopeError(f"The request names another authority than CONNECT, which named {where.host}:{where.port}.")
-    if received.scheme and received.scheme != flow.request.data.scheme:
+    # HTTP/1 says a scheme only in absolute-form; HTTP/2 always does, and an empty one is none of its own.
+    if (received.http2 or received.scheme) and received.scheme != flow.request.data.scheme:
         raise EnvelopeError("The request names another scheme than its connection speaks.")
     return where
 
@@ -68,6 +69,8 @@ def _absolute(flow: AgentFlow) -> Authority:
 def _why_invalid(flow: AgentFlow) -> str:
     if flow.request.method == "CONNECT":
         return "There is no CONNECT inside a tunnel."
+    if flow.received.scheme not in (b"", *_SCHEMES):
+        return "The scheme is neither http nor https."
     return "The request's framing headers are invalid or contradict each other."
 
 

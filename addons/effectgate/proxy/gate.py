@@ -28,13 +28,17 @@ class Gate:
         self.sessions = Sessions(authenticate, boundary.admitted, settings.limits)
         self.patrol = Patrol(self.sessions, settings.limits, observer)
         self.completion = Completion(self.sessions, boundary, observer)
-        self.upstream = Upstream(self.sessions, settings.handshake_seconds)
+        self.upstream = Upstream(self.sessions, settings.handshake_seconds, settings.silent_seconds)
         doorway = Doorway(self.sessions, boundary, settings, ports, observer)
         verdicts = Verdicts(self.sessions, boundary, doorway, self.completion, local)
         tunnel = Tunnel(self.sessions, settings.first_bytes_seconds, settings.handshake_seconds)
         self.addons: tuple[object, ...] = (doorway, tunnel, verdicts, self.upstream, self.completion)
 
-    def look(self) -> None:
-        """End what has lost its leave, and what is of no use; to be called every now and then."""
-        self.sessions.recheck()
+    def look(self) -> int:
+        """End what stands no longer: connections without credential or grant, whose number is returned, and what is of no use.
+
+        To be called every now and then.
+        """
+        self.upstream.give_up_waiting()
         self.patrol.look()
+        return self.sessions.recheck()

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 
-from effectgate.proxy.address import AddressPolicy, is_own, vet, vet_all
+from effectgate.proxy import route
+from effectgate.proxy.address import AddressPolicy, exemption, is_own, vet_all
 from effectgate.proxy.failure import DialError
 from effectgate.proxy.settings import Endpoint, ProxySettings
 
@@ -46,9 +47,10 @@ def own_traffic() -> Iterator[None]:
 
 
 class VettedAddress(tuple[Any, ...]):
-    """A socket address that passed the guard, with the seconds that connecting to it may take."""
+    """A socket address that passed the guard, the seconds that connecting to it may take, and the setting that it needed to pass."""
 
     seconds: float = 0.0
+    exempt: str = ""
 
 
 async def _nowhere(host: str) -> Sequence[str]:
@@ -79,6 +81,12 @@ class AddressGuard:
             connect_seconds=settings.connect_seconds,
         )
 
+    def exemption(self, endpoint: Endpoint, answer: Endpoint) -> str:
+        """The setting without which this answer would not be dialled for this endpoint, or the empty string."""
+        if endpoint in self.static:
+            return "network.resolve"
+        return exemption(answer[0], self.policy, private=endpoint in self.private)
+
 
 # What a loop does before a guard is set: nothing is resolved and nothing is dialled.
 _SHUT = AddressGuard(AddressPolicy())
@@ -96,27 +104,37 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         if _own_traffic.get():
             return [*await super().getaddrinfo(host, port, family=family, type=type, proto=proto, flags=flags)]
         endpoint = (str(host), int(port))
-        if (static := self.guard.static.get(endpoint)) is not None:
-            infos = [_info(static)]
-            refuse_own(static, self.guard.policy)
-        else:
-            infos = [_info((text, endpoint[1])) for text in await self._lookup(endpoint[0])]
-            if why := vet_all(
-                (info[4][0] for info in infos), endpoint[1], self.guard.policy, private=self._private(endpoint)
-            ):
-                raise DialError("address", f"{endpoint[0]} resolves to {why}")
-        return [self._vetted(info, len(infos)) for info in infos[:ANSWERS]]
+        answers = await self._answers(endpoint)
+        return [_info(self._vetted(endpoint, answer, len(answers))) for answer in answers[:ANSWERS]]
 
     async def sock_connect(self, sock: socket.socket, address: Any) -> None:
         """Dial a vetted address, or vet a literal first; raises DialError (`address`, `timeout`) or OSError."""
-        if not _own_traffic.get() and sock.family in (socket.AF_INET, socket.AF_INET6):
-            address = address if isinstance(address, VettedAddress) else self._vet_literal(address)
-            try:
-                async with asyncio.timeout(address.seconds):
-                    return await super().sock_connect(sock, tuple(address))
-            except TimeoutError:
-                raise DialError("timeout", "connecting took too long") from None
-        return await super().sock_connect(sock, address)
+        if _own_traffic.get() or sock.family not in (socket.AF_INET, socket.AF_INET6):
+            return await super().sock_connect(sock, address)
+        vetted = (
+            address if isinstance(address, VettedAddress) else self._vet_literal((str(address[0]), int(address[1])))
+        )
+        route.note(vetted[0], vetted.exempt)
+        try:
+            async with asyncio.timeout(vetted.seconds):
+                return await super().sock_connect(sock, tuple(vetted))
+        except TimeoutError:
+            raise DialError("timeout", "connecting took too long") from None
+
+    async def _answers(self, endpoint: Endpoint) -> list[Endpoint]:
+        """Every address of an endpoint once all of them have been vetted; a static answer alone, which only may not be ours."""
+        if (static := self.guard.static.get(endpoint)) is not None:
+            refuse_own(static, self.guard.policy)
+            return [static]
+        found = [(text, endpoint[1]) for text in await self._lookup(endpoint[0])]
+        self._refuse(endpoint, [text for text, _ in found], "resolves to")
+        return found
+
+    def _refuse(self, endpoint: Endpoint, texts: Sequence[str], verb: str) -> None:
+        refused = vet_all(texts, endpoint[1], self.guard.policy, private=endpoint in self.guard.private)
+        if refused is not None:
+            route.note(refused[0])
+            raise DialError("address", f"{endpoint[0]} {verb} {refused[1]}")
 
     async def _lookup(self, host: str) -> Sequence[str]:
         try:
@@ -127,24 +145,18 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         except OSError as error:
             raise DialError("resolve", f"{host}: {error}") from None
 
-    def _private(self, endpoint: Endpoint) -> bool:
-        return endpoint in self.guard.private
+    def _vetted(self, endpoint: Endpoint, answer: Endpoint, count: int = 1) -> VettedAddress:
+        vetted = VettedAddress(answer)
+        vetted.seconds = max(self.guard.connect_seconds / min(count, ANSWERS), min(3.0, self.guard.connect_seconds))
+        vetted.exempt = self.guard.exemption(endpoint, answer)
+        return vetted
 
-    def _vetted(self, info: AddressInfo, count: int) -> AddressInfo:
-        address = VettedAddress(info[4])
-        address.seconds = max(self.guard.connect_seconds / min(count, ANSWERS), min(3.0, self.guard.connect_seconds))
-        return (*info[:4], address)
-
-    def _vet_literal(self, address: Any) -> VettedAddress:
-        endpoint = (str(address[0]), int(address[1]))
+    def _vet_literal(self, endpoint: Endpoint) -> VettedAddress:
         if (static := self.guard.static.get(endpoint)) is not None:
             refuse_own(static, self.guard.policy)
-            endpoint = static
-        elif why := vet(*endpoint, self.guard.policy, private=self._private(endpoint)):
-            raise DialError("address", f"{endpoint[0]} is {why}")
-        vetted = VettedAddress(endpoint)
-        vetted.seconds = self.guard.connect_seconds
-        return vetted
+            return self._vetted(endpoint, static)
+        self._refuse(endpoint, [endpoint[0]], "is")
+        return self._vetted(endpoint, endpoint)
 
 
 def is_local(text: str) -> bool:
@@ -160,9 +172,10 @@ def is_local(text: str) -> bool:
 def refuse_own(endpoint: Endpoint, policy: AddressPolicy) -> None:
     """Raise DialError if a static answer points back at one of our own listeners."""
     if is_own(ip_address(endpoint[0]), endpoint[1], policy):
+        route.note(endpoint[0])
         raise DialError("address", "the static answer is an address of Effectgate itself")
 
 
-def _info(endpoint: Endpoint) -> AddressInfo:
-    family = socket.AF_INET6 if ":" in endpoint[0] else socket.AF_INET
-    return (family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", endpoint)
+def _info(address: VettedAddress) -> AddressInfo:
+    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    return (family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address)

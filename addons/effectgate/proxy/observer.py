@@ -12,7 +12,7 @@ class Observer(Protocol):
         """How many client connections are open."""
 
     def unreceipted(self, kind: str) -> None:
-        """A refusal without a receipt: `credential`, `malformed`, `not-proxied` or `connections`."""
+        """A refusal without a receipt: `credential`, `malformed`, `not-proxied`, `stopping` or `connections`."""
 
     def closed(self, kind: str) -> None:
         """A connection that we ended: `stranger`, `crowd`, `idle`, `quiet` or `reader` (docs/operations.md, Limits)."""

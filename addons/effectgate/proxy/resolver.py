@@ -6,6 +6,7 @@ docs/adr/0036 tells why this is not `getaddrinfo`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
@@ -13,11 +14,13 @@ from pathlib import Path
 
 import dns.asyncresolver
 import dns.exception
+import dns.inet
 import dns.name
 import dns.resolver
 
 from effectgate.proxy.hosts_file import HostsFile
 from effectgate.proxy.loop import ResolveError, own_traffic
+from effectgate.proxy.nameserver import BoundedNameserver
 
 HOSTS = Path("/etc/hosts")
 RESOLV_CONF = Path("/etc/resolv.conf")
@@ -76,11 +79,13 @@ class HostResolver:
 
     def _nameservers(self) -> dns.asyncresolver.Resolver:
         resolver = dns.asyncresolver.Resolver(configure=False)
-        try:
+        # Read for every lookup: it is a few lines, and changes when a laptop moves or a container joins a network.
+        with contextlib.suppress(dns.exception.DNSException, ValueError):
             resolver.read_resolv_conf(self._configuration)
-        except (dns.exception.DNSException, ValueError):
-            raise ResolveError(f"{self._configuration} names no nameserver") from None
-        resolver.port = self._port
+        addresses = [text for text in resolver.nameservers if isinstance(text, str) and dns.inet.is_address(text)]
+        if not addresses:
+            raise ResolveError(f"{self._configuration} names no nameserver")
+        resolver.nameservers = [BoundedNameserver(address, self._port) for address in addresses]
         resolver.timeout = min(resolver.timeout, TRY_SECONDS)
         resolver.lifetime = self._seconds
         return resolver

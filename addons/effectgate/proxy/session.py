@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -43,9 +44,9 @@ class Session:
         """Every credential that something open on this connection relies on."""
         return {self.credential, *(ticket.credential for ticket in self.tickets)} - {""}
 
-    def may_dial(self, server: Server) -> bool:
-        """Whether some request in flight has leave for exactly this endpoint."""
-        return any(ticket.endpoint == server.address and not ticket.closed for ticket in self.tickets)
+    def leave_for(self, server: Server) -> list[Ticket]:
+        """The requests in flight that have leave for exactly this endpoint."""
+        return [ticket for ticket in self.tickets if ticket.endpoint == server.address and not ticket.closed]
 
 
 class Sessions:
@@ -61,12 +62,28 @@ class Sessions:
         self._admitted = admitted
         self.disconnect: Callable[[Client], None] = lambda client: None
         self.closed = ""  # why nobody may go anywhere, such as an option that lets traffic past the gate
+        self.stopping = False  # what is in flight may end, and nothing new begins
+        self.deciding = 0  # requests whose decision is not made yet
 
     def __len__(self) -> int:
         return len(self._open)
 
     def __iter__(self) -> Iterator[Session]:
         return iter(tuple(self._open.values()))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is being decided or is under way."""
+        return bool(self.deciding or self.occupancy.requests)
+
+    @contextmanager
+    def decision(self) -> Iterator[None]:
+        """Counts a request as being decided for the length of the block."""
+        self.deciding += 1
+        try:
+            yield
+        finally:
+            self.deciding -= 1
 
     def open(self, client: Client) -> Session:
         """Begin a session for a new connection."""

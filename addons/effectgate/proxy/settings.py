@@ -53,6 +53,7 @@ class ProxySettings:
     resolve_seconds: float = 5.0
     connect_seconds: float = 10.0
     handshake_seconds: float = 10.0
+    silent_seconds: float = 540.0  # of an origin; after 600 mitmproxy would end the connection without a word
     first_bytes_seconds: float = 1.5  # design.md section 3 grants a tunnel that says neither TLS nor HTTP two
     failed_login_seconds: float = 0.5
     recheck_seconds: float = 0.5

@@ -26,10 +26,10 @@ from mitmproxy.proxy.layers.http._events import (
 )
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpRequestHeadersHook
 
-from effectgate.proxy import reply
-from effectgate.proxy.answering import AnsweringStream
+from effectgate.proxy import reply, route
 from effectgate.proxy.failure import Failure, classify
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Received, Refused
+from effectgate.proxy.patience import PatientStream
 from effectgate.proxy.ticket import Ticket
 from effectgate.proxy.transfer import frame_request
 from effectgate.proxy.websocket import BoundedWebsocketLayer
@@ -57,7 +57,7 @@ class EffectgateClosedHook(StartHook):
     blocking = False
 
 
-class GatedStream(AnsweringStream):
+class GatedStream(PatientStream):
     """An HttpStream that goes upstream only with a ticket, and answers a refusal before the body has arrived."""
 
     flow: AgentFlow
@@ -202,6 +202,8 @@ class GatedStream(AnsweringStream):
             yield from self.answer(reply.fault("This request is not the one that was allowed; nothing was sent."))
             return False
         self.upstream = yield from super().make_server_connection()
+        if self.upstream and self.flow.ticket is not None:
+            self.flow.ticket.route = route.of(self.context.server)
         if self.upstream and self.flow.request.stream:
             frame_request(self.flow.request, http2_origin=self.context.server.alpn == b"h2")
         return self.upstream
@@ -236,7 +238,9 @@ class GatedStream(AnsweringStream):
     ) -> layer.CommandGenerator[None]:
         """As in the base class; where no response has begun, the client gets ours instead of an HTML page."""
         begun = self.flow.response is not None or self.client_state == self.state_errored
-        if isinstance(event, RequestProtocolError) or self.flow.ticket is None or self.draining or begun:
+        if self.may_ask_again(event):
+            yield from self.ask_again()
+        elif isinstance(event, RequestProtocolError) or self.flow.ticket is None or self.draining or begun:
             yield from super().handle_protocol_error(event)
         else:
             yield from self._fail(event.message)

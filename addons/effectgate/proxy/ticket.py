@@ -11,6 +11,7 @@ from mitmproxy import http
 
 from effectgate.boundary import Answer, Caller, Outcome
 from effectgate.proxy.occupancy import Place
+from effectgate.proxy.route import Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,13 @@ class Meter:
     """Counts and hashes a body while it streams."""
 
     size: int = 0
+    at: float = 0.0  # when the last chunk passed, monotonic seconds
     digest: Any = field(default_factory=hashlib.sha256)
 
     def __call__(self, chunk: bytes) -> bytes:
         """Take note of a chunk and pass it on unchanged."""
         self.size += len(chunk)
+        self.at = time.monotonic()
         self.digest.update(chunk)
         return chunk
 
@@ -63,13 +66,25 @@ class Ticket:
     received: Meter = field(default_factory=Meter)
     started: float = field(default_factory=time.monotonic)
     status: int = 0
+    asked_again: bool = False  # the origin had closed a kept connection before it answered
     error: str = ""
+    route: Route | None = None  # of the connection that carries it, or that could not be made for it
     closed: bool = False
 
     @property
     def endpoint(self) -> tuple[str, int]:
         """The host and port that may be dialled for it."""
         return self.destination.host, self.destination.port
+
+    @property
+    def moved(self) -> float:
+        """When anything of the request or its response last passed, monotonic seconds."""
+        return max(self.started, self.sent.at, self.received.at)
+
+    def answered(self, status: int) -> None:
+        """The head of the response has come."""
+        self.status = status
+        self.received.at = time.monotonic()
 
     def covers(self, request: http.Request) -> bool:
         """Whether this request is the one that was decided about."""
@@ -90,6 +105,9 @@ class Ticket:
             duration_ms=int((time.monotonic() - self.started) * 1000),
             aborted=aborted,
             error=self.error,
+            address=self.route.address if self.route else "",
+            exempt=self.route.exempt if self.route else "",
             request_sha256=self.sent.sha256,
             response_sha256=self.received.sha256,
+            asked_again=self.asked_again,
         )

@@ -16,10 +16,10 @@ from effectgate.proxy.doorway import Doorway, credential_of
 from effectgate.proxy.envelope import attempt_of, read_request
 from effectgate.proxy.failure import Failure
 from effectgate.proxy.flow import Admitted, AgentFlow, Holding, Refused, Stance
+from effectgate.proxy.malformed import HEADER_BYTES, Malformed
 from effectgate.proxy.session import Session, Sessions
 from effectgate.proxy.ticket import Destination, Ticket
 from effectgate.proxy.transfer import header_bytes
-from effectgate.proxy.wire import HEADER_BYTES, Malformed
 
 # The host that the proxy answers for itself (design.md section 4).
 INTERNAL = "effectgate.internal"
@@ -59,8 +59,12 @@ class Verdicts:
         if self._sessions.closed:
             flow.stance = Refused(reply.fault(f"The gate is closed: {self._sessions.closed}.", flow.user_agent))
             return
+        if self._sessions.stopping:
+            flow.stance = Refused(self._stopping(flow))
+            return
         try:
-            flow.stance = await self._stance(flow, self._sessions.of(flow.client_conn))
+            with self._sessions.decision():
+                flow.stance = await self._stance(flow, self._sessions.of(flow.client_conn))
         finally:
             self._settle(flow)
         self._completion.observer.decided(time.monotonic() - started)
@@ -76,7 +80,8 @@ class Verdicts:
         assert isinstance(stance, Holding)
         flow.stance = None
         try:
-            flow.stance = await self._decide(flow, stance, flow.request.data.content)
+            with self._sessions.decision():
+                flow.stance = await self._decide(flow, stance, flow.request.data.content)
         finally:
             self._settle(flow)
 
@@ -97,7 +102,7 @@ class Verdicts:
         """Answer a head that is no request; with a receipt if the connection has a principal."""
         session = self._sessions.of(data.client)
         caller = self._sessions.identify(data.client, session.credential)
-        code = Reason.TEMPORAL_THROTTLE if data.status in (408, 431) else Reason.ENVELOPE_INVALID
+        code = Reason.TEMPORAL_THROTTLE if data.status in (408, 429, 431) else Reason.ENVELOPE_INVALID
         if caller is None:
             self._completion.observer.unreceipted("malformed")
             data.response = reply.plain_refusal(data.status, code, data.reason)
@@ -113,6 +118,14 @@ class Verdicts:
         if caller is None:
             return Refused(self._doorway.turn_away(flow.request))
         return await self._judge(flow, session, caller)
+
+    def _stopping(self, flow: AgentFlow) -> http.Response:
+        self._completion.observer.unreceipted("stopping")
+        why = "Effectgate is stopping: nothing was sent, ask again in a moment."
+        response = reply.plain_refusal(503, Reason.PDP_ERROR, why, flow.user_agent, [("Retry-After", "1")])
+        if not flow.received.http2:
+            response.headers["connection"] = "close"
+        return response
 
     async def _decide(self, flow: AgentFlow, stance: Holding, content: bytes | None) -> Stance:
         if stance.facts is None:

@@ -7,28 +7,19 @@ receipted where the connection has a principal, and worded like every other.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from h2.events import Event as Http2Event
-from h2.events import RequestReceived
 from mitmproxy import http
-from mitmproxy.connection import Client
 from mitmproxy.net.http import http1
 from mitmproxy.proxy import commands, events, layer
-from mitmproxy.proxy.commands import StartHook
-from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.layers.http._http1 import Http1Server, make_body_reader
-from mitmproxy.proxy.layers.http._http2 import Http2Server
 
-from effectgate.proxy import backlog
+from effectgate.proxy.malformed import HEADER_BYTES, EffectgateMalformedHook, Malformed
+from effectgate.proxy.patience import GiveUp, PatientStream
 from effectgate.proxy.watch import Watch
-
-HEADER_BYTES = 64 * 1024
-# h2 closes the whole connection at its own limit; ours answers one stream, so h2's is put well above it.
-HTTP2_HEADER_BYTES = 4 * HEADER_BYTES
+from effectgate.proxy.wire_http2 import StrictHttp2Server
 
 _BLANK = re.compile(rb"(?:\r\n)+")
 # RFC 9112 section 2.2 and RFC 9110 section 5.5: a bare CR, a bare LF, NUL and other controls end or split a line for some
@@ -50,23 +41,6 @@ class HeadError(ValueError):
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
         self.status = status
-
-
-@dataclass(eq=False)
-class Malformed:
-    """A request head that could not become a request. `response` is what the gate makes of it."""
-
-    client: Client
-    status: int
-    reason: str
-    response: http.Response | None = None
-
-
-@dataclass
-class EffectgateMalformedHook(StartHook):
-    """Asks the gate what to answer to a head that is no request."""
-
-    data: Malformed
 
 
 class StrictHttp1Server(Http1Server):
@@ -161,34 +135,22 @@ def parse_head(lines: list[bytes]) -> http.Request:
     return request
 
 
-class RoomyHttp2Server(Http2Server):
-    """Http2Server that lets the gate answer oversized heads stream by stream."""
-
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self.h2_conn.decoder.max_header_list_size = HTTP2_HEADER_BYTES
-        self.h2_conn.local_settings.max_header_list_size = HTTP2_HEADER_BYTES
-        self.h2_conn.local_settings.acknowledge()
-        backlog.watch(context.client, self.h2_conn)
-
-    def handle_h2_event(self, event: Http2Event) -> layer.CommandGenerator[bool]:
-        """As in the base class; an unreadable request is counted before the connection ends."""
-        closed = yield from super().handle_h2_event(event)
-        if closed and isinstance(event, RequestReceived):
-            yield EffectgateMalformedHook(
-                Malformed(self.context.client, 400, "The HTTP/2 request pseudo-headers are not valid.")
-            )
-        return closed
-
-
 class GatedHttpLayer(HttpLayer):
     """An HttpLayer whose client side is strict and whose streams ask the gate."""
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, GiveUp):
+            yield from self._give_up(event)
+            return
         if isinstance(event, events.Start):
-            server = RoomyHttp2Server if self.context.client.alpn == b"h2" else StrictHttp1Server
+            server = StrictHttp2Server if self.context.client.alpn == b"h2" else StrictHttp1Server
             self.connections[self.context.client] = server(self.context.fork())
         yield from super()._handle_event(event)
+
+    def _give_up(self, event: GiveUp) -> layer.CommandGenerator[None]:
+        for stream in tuple(self.streams.values()):
+            if isinstance(stream, PatientStream) and stream.waits_for(event.ticket):
+                yield from self.event_to_child(stream, event)
 
     def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
         """As in the base class, with our stream."""

@@ -32,7 +32,7 @@ _MARK: Final = 16  # bytes of a digest that are kept
 _HOLE: Final = bytes(_MARK)
 _UNKNOWN: Final = b"\xff" * _MARK  # a row was here, but not as it was written
 
-# A lamport clock that jumps further is not followed: without a trusted key anyone can write such a row.
+# Lamport clocks that jump further, all of one store together, are not followed: without a trusted key anyone can write such rows.
 MAX_JUMP: Final = 10_000_000
 
 
@@ -59,11 +59,19 @@ class Link:
     sound: bool
 
 
-class Chain:
-    """Walks the rows of one writer in the order of the file."""
+@dataclass(slots=True)
+class Jumps:
+    """How far the clocks of one store may still jump."""
 
-    def __init__(self, writer: str) -> None:
+    left: int = MAX_JUMP
+
+
+class Chain:
+    """Walks the rows of one writer in the order of the file; the chains of a store share its `jumps`."""
+
+    def __init__(self, writer: str, jumps: Jumps | None = None) -> None:
         self.writer = writer
+        self._jumps = jumps or Jumps()
         self.genesis = ""  # the receipt id of the first receipt, once seen
         self._marks = bytearray()
         self._missing = 0  # how many marks are holes
@@ -131,8 +139,9 @@ class Chain:
 
     def _ahead(self, link: Link) -> Fault | None:
         gap = link.lamport - self.length - 1
-        if gap > MAX_JUMP:
+        if gap > self._jumps.left:
             return self._fault("insert", link, f"is {gap} ahead of its place")
+        self._jumps.left -= gap
         self._marks += _HOLE * gap
         self._missing += gap
         self._advance(link, _mark(link.digest))

@@ -111,6 +111,14 @@ def open_for_reading(path: Path, *, busy_seconds: float = 5.0) -> sqlite3.Connec
     return connection
 
 
+def holds_receipts(path: Path) -> bool:
+    """Whether a store file is there and has receipts; one that tokens alone have been written to has none. Raises StoreError."""
+    if not path.exists():
+        return False
+    with contextlib.closing(open_for_reading(path)) as connection:
+        return connection.execute("SELECT 1 FROM receipts LIMIT 1").fetchone() is not None
+
+
 def private_directory(directory: Path) -> None:
     """Make the state directory 0700, or raise StateModeError where it stands open to others."""
     try:

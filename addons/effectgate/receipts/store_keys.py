@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from effectgate.receipts.record import Check
 from effectgate.receipts.store import StateModeError, StoreError
-from effectgate.receipts.store_file import private_directory
+from effectgate.receipts.store_file import FILE_NAME, holds_receipts, private_directory
 
 SIGNING_KEY: Final = "receipts.key"
 INSTALLATION_KEY: Final = "installation.key"
@@ -71,6 +71,7 @@ def _secret(state: Path, name: str) -> tuple[bytes, bool]:
     path = state / name
     new = not path.exists()
     if new:
+        _require_no_receipts(path)
         _write_new(path, secrets.token_hex(32).encode() + b"\n")
     _require_private(path)
     try:
@@ -80,6 +81,16 @@ def _secret(state: Path, name: str) -> tuple[bytes, bool]:
     if len(secret) != 32:
         raise StoreError(f"{path} holds {len(secret)} bytes, not 32; restore it from your backup")
     return secret, new
+
+
+def _require_no_receipts(path: Path) -> None:
+    """A key that has gone is not replaced beside what it made: the old receipts would no longer be told apart from forged ones."""
+    store = path.with_name(FILE_NAME)
+    if holds_receipts(store):
+        raise StoreError(
+            f"{path} is missing, and {store} holds receipts made with it; restore it from your backup, "
+            f"or move {store} away to begin a new store"
+        )
 
 
 def _require_private(path: Path) -> None:

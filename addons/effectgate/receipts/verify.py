@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from effectgate.receipts.chain import SUPERVISOR, Chain, Fault, Link
+from effectgate.receipts.chain import SUPERVISOR, Chain, Fault, Jumps, Link
 from effectgate.receipts.head import Head
 from effectgate.receipts.record import Check, RecordError, check_signature, read_receipt, signing_bytes
 
@@ -76,6 +76,7 @@ class _Walk:
     def __init__(self, trust: Trust | None) -> None:
         self.count = 0
         self.chains: dict[str, Chain] = {}
+        self._jumps = Jumps()
         self.faults: dict[str, Fault] = {}
         self.allowed: dict[str, str] = {}  # receipt id of an open ALLOW -> its decision id
         self._trust = trust
@@ -99,7 +100,7 @@ class _Walk:
     def finish(self, heads: Mapping[str, Head], anchors: Iterable[Head]) -> None:
         """Check what only the end shows."""
         for writer in {*self.chains, *heads, *self._named, SUPERVISOR}:
-            self.chains.setdefault(writer, Chain(writer))
+            self.chains.setdefault(writer, Chain(writer, self._jumps))
         for writer, chain in self.chains.items():
             head = heads.get(writer)
             for fault in (*chain.finish(head), *self._head_faults(head), *self._beginning(chain)):
@@ -107,7 +108,7 @@ class _Walk:
         for head in anchors:
             for fault in self._head_faults(head):
                 self._keep(fault)
-            self._keep(self.chains.setdefault(head.writer, Chain(head.writer)).anchored(head))
+            self._keep(self.chains.setdefault(head.writer, Chain(head.writer, self._jumps)).anchored(head))
 
     def _damaged(self, seq: int, body: bytes, fault: RecordError) -> None:
         """Name a row that does not hold, and let its chain go on behind it where the row still says which it is."""
@@ -132,7 +133,7 @@ class _Walk:
         writer, lamport = _text(receipt, "writer"), receipt.get("lamport_clock")
         if not isinstance(lamport, int) or not (sound or writer in self.chains or lamport == 1):
             return  # named already, and it says too little to be placed
-        chain = self.chains.setdefault(writer, Chain(writer))
+        chain = self.chains.setdefault(writer, Chain(writer, self._jumps))
         receipt_id, kind = _text(receipt, "receipt_id"), _text(receipt, "kind")
         digest = hashlib.sha256(body).hexdigest()
         self._keep(chain.take(Link(seq, receipt_id, kind, lamport, _text(receipt, "prev_hash"), digest, sound)))

@@ -1,0 +1,1 @@
+"""`effectgate run` in real namespaces: what a command inside reaches, sees and leaves behind."""
