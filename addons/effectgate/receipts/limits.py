@@ -63,12 +63,14 @@ class Meter:
 
     def adopt(self, began: int, counted: int) -> None:
         """Take over what all processes have used in the window that began then, this one's reservations among it."""
-        if began > self.window.began:
+        if (
+            began > self.window.began
+        ):  # theirs is a later window, or a clock was ahead: nothing is given back on that alone
             self.window = Window(began, self.window.resets)
-            self.reserved = 0
-        if began == self.window.began:
+            self.used, self.reserved = max(counted, self.counted), 0
+        elif began == self.window.began:
             self.used = max(0, counted - self.reserved)
-            self.latched = self.used >= self.limit
+        self.latched = self.used >= self.limit
 
     def turn(self, limit: int, window: Window) -> None:
         """Go over to the present window and limit. An earlier window, of a clock that was ahead and is right again, keeps what was used."""

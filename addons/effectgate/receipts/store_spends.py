@@ -11,7 +11,7 @@ from effectgate.receipts.store import Spend, SpentError
 def book(connection: sqlite3.Connection, spends: Sequence[Spend]) -> SpentError | None:
     """Book all of it; or nothing, and the error that says what has been used already."""
     stood = {spend.limit: _stood(connection, spend) for spend in spends}
-    if any(_too_much(spend, *stood[spend.limit]) for spend in spends):
+    if any(_too_much(spend, stood[spend.limit][1]) for spend in spends):
         return SpentError(stood)
     for spend in spends:
         window, used = stood[spend.limit]
@@ -21,14 +21,20 @@ def book(connection: sqlite3.Connection, spends: Sequence[Spend]) -> SpentError 
 
 
 def _stood(connection: sqlite3.Connection, spend: Spend) -> tuple[int, int]:
-    """The window that is counted now, and what has been used in it. The later window stands: a clock set back opens none."""
+    """The window that is counted now, and what has been used in it.
+
+    A reservation in an earlier window than the one on record is made by a clock that is right again: what was used counts on.
+    """
     query = "SELECT window, used FROM limits WHERE principal = ? AND name = ?"
     row = connection.execute(query, (spend.principal, spend.limit)).fetchone()
-    return row if row is not None and row[0] >= spend.window else (spend.window, 0)
+    if row is None or row[0] < spend.window:
+        return spend.window, 0
+    window, used = row
+    return (window if spend.size is None else spend.window), used
 
 
-def _too_much(spend: Spend, window: int, used: int) -> bool:
-    return spend.size is not None and (window > spend.window or used + spend.amount > spend.size)
+def _too_much(spend: Spend, used: int) -> bool:
+    return spend.size is not None and used + spend.amount > spend.size
 
 
 def _write(connection: sqlite3.Connection, spend: Spend, used: int) -> None:
