@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from .client import AUTH, Reply
-from .harness import Proxy
+from .harness import Proxy, eventually
 from .origins import Origin
 from .ws import handshake, websocket_origin
 
@@ -224,3 +224,28 @@ def test_a_websocket_hook_that_raises_ends_the_conversation(proxy: Make, origin:
             pass
         assert wire.closed()
     assert b"secret" not in there.received
+
+
+@pytest.mark.parametrize(
+    ("scheme", "hook", "last", "noted"),
+    [
+        ("https", "requestheaders", False, True),
+        ("http", "requestheaders", False, True),
+        ("https", "http_connect", True, True),
+        ("https", "requestheaders", True, False),  # allowed already: the completion tells
+    ],
+)
+def test_what_a_failed_hook_refused_has_a_receipt(
+    reachable: tuple[Proxy, Origin, Origin], scheme: str, hook: str, last: bool, noted: bool
+) -> None:
+    gate = reachable[0]
+
+    def fail() -> None:
+        raise RuntimeError("broken")
+
+    sabotage(gate, hook, fail, last=last)
+    answer = attempt(gate, scheme)
+    assert answer is not None
+    assert answer.status == 503
+    refused = [("PDP_ERROR", "agent")] if noted else []
+    assert eventually(lambda: [(code, principal) for principal, _, code, _ in gate.boundary.refused] == refused)

@@ -15,7 +15,6 @@ from effectgate.boundary import Boundary
 from effectgate.proxy import options
 from effectgate.proxy.connection import close, tell
 from effectgate.proxy.dispatch import Dispatch
-from effectgate.proxy.faults import Faults
 from effectgate.proxy.gate import Gate
 from effectgate.proxy.loop import AddressGuard, GuardedLoop, Resolve
 from effectgate.proxy.observer import Silent
@@ -85,7 +84,7 @@ def attach(
     # Ours come first: a layer that another addon makes would already stand in the stack. A new list, for mitmproxy may be
     # walking the old one.
     master.addons.chain = [*ours, *(addon for addon in master.addons.chain if addon not in ours)]
-    dispatch = Dispatch(master.addons, Faults(gate.sessions), settings.decide_seconds)
+    dispatch = Dispatch(master.addons, gate.faults, settings.decide_seconds)
     master.addons.handle_lifecycle = dispatch.handle_lifecycle  # type: ignore[method-assign]
     options.secure(master.options)
     if fault := options.unsafe(master.options):

@@ -23,7 +23,6 @@ from effectgate.proxy import certs, options
 from effectgate.proxy.canary import Canary
 from effectgate.proxy.connection import CLOSING_SECONDS, AgentConnection, close, tell
 from effectgate.proxy.dispatch import Dispatch
-from effectgate.proxy.faults import Faults
 from effectgate.proxy.gate import Gate
 from effectgate.proxy.loop import AddressGuard, GuardedLoop, Resolve
 from effectgate.proxy.observer import Observer, Silent
@@ -88,7 +87,7 @@ class ProxyEngine:
             raise EngineError("the proxy must run in a GuardedLoop: asyncio.Runner(loop_factory=GuardedLoop)")
         loop.set_task_factory(asyncio.eager_task_factory)  # as Master.run does; a task for each hook is a large cost
         self.master = self._make_master()
-        self._dispatch = Dispatch(self.master.addons, Faults(self.gate.sessions), self.settings.decide_seconds)
+        self._dispatch = Dispatch(self.master.addons, self.gate.faults, self.settings.decide_seconds)
         if sock is None:
             host, port = self.settings.listen
             # By number: the guard resolves nothing yet, and connections accepted inside `own_traffic` would inherit its leave.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mitmproxy.connection import Client
@@ -19,10 +20,11 @@ _LAST = frozenset(
 
 
 class Faults:
-    """A FaultRefusal over all hooks; any hook it does not know closes the connection."""
+    """A FaultRefusal over all hooks; any hook it does not know closes the connection. `note` leaves the receipt."""
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: Sessions, note: Callable[[AgentFlow, str], None]) -> None:
         self._sessions = sessions
+        self._note = note
 
     def __call__(self, hook: str, data: Any, reason: str, /) -> bool:
         """See FaultRefusal."""
@@ -40,6 +42,7 @@ class Faults:
         return True
 
     def _flow(self, hook: str, flow: AgentFlow, reason: str) -> bool:
+        self._note(flow, reason)
         if hook == "http_connect":
             flow.response = reply.fault(reason)
             return True

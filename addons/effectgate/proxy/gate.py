@@ -8,6 +8,7 @@ from effectgate.boundary import Boundary
 from effectgate.proxy import origin_side
 from effectgate.proxy.completion import Completion
 from effectgate.proxy.doorway import Doorway
+from effectgate.proxy.faults import Faults
 from effectgate.proxy.observer import Observer
 from effectgate.proxy.patrol import Patrol
 from effectgate.proxy.session import Authenticate, Sessions
@@ -34,6 +35,7 @@ class Gate:
         verdicts = Verdicts(self.sessions, boundary, doorway, self.completion, local)
         unreadable = Unreadable(self.sessions, boundary, doorway, observer)
         tunnel = Tunnel(self.sessions, unreadable, settings)
+        self.faults = Faults(self.sessions, unreadable.fault)
         self.addons: tuple[object, ...] = (doorway, tunnel, unreadable, verdicts, self.upstream, self.completion)
 
     def look(self) -> int:
