@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import memory
 
-MIB = 32
+MIB = 16
 
 
 @pytest.mark.timeout(300)
