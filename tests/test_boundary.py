@@ -407,7 +407,9 @@ def test_a_broken_decision_is_a_refusal_with_a_receipt(state: Path, decide: Any)
         assert it.last()["reason_code"] == "PDP_ERROR"
         assert len(it.faults) == 1
 
+    begun = time.monotonic()
     in_world(state, rules("test/read-repo"), scene, decide=decide, hang=0.2)
+    assert time.monotonic() - begun < 20  # `sleeps` would take 30 by itself
 
 
 @pytest.mark.parametrize("inspect", [raises, hangs])

@@ -1,0 +1,1 @@
+"""The hazards of mitmproxy as data, and the tests that hold them."""
