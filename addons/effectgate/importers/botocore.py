@@ -24,6 +24,8 @@ _OTHER_PROTOCOLS = ("x-amz-target", "smithy-protocol")
 _SUFFIX = ".amazonaws.com"
 # Services whose IAM prefix is neither their signing name nor their endpoint's.
 _IAM_PREFIXES = {"monitoring": "cloudwatch", "iotdata": "iot", "IoTSecuredTunneling": "iot"}
+# S3 answers at both; its own endpoint rules are about buckets.
+_COMMON = {"s3": ("s3.amazonaws.com", "s3.{region}.amazonaws.com")}
 # Services at one host for all regions.
 _GLOBAL = frozenset({"iam", "route53", "cloudfront", "savingsplans", "importexport", "sts"})
 
@@ -83,7 +85,9 @@ def endpoint_hosts(about: Json, rules: Json | None) -> tuple[str, ...]:
     common = f"{prefix}{_SUFFIX}" if prefix in _GLOBAL else f"{prefix}.{{region}}{_SUFFIX}"
     found = [_host(url) for url in _urls(rules or {})]
     plain = [host for host in found if host and host.endswith(_SUFFIX)]
-    return tuple(dict.fromkeys([common, *plain, *(host for host in found if host and not plain)]))
+    return tuple(
+        dict.fromkeys([*_COMMON.get(prefix, (common,)), *plain, *(host for host in found if host and not plain)])
+    )
 
 
 def _urls(rule: Json) -> Iterator[str]:
