@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 import string
 import unicodedata
+import zlib
 from urllib.parse import unquote_to_bytes
 
 from fuzz.raw import Raw
 
+FORM = b"application/x-www-form-urlencoded"
 TOKEN = set(b"!#$%&'*+-.^_`|~" + string.digits.encode() + string.ascii_letters.encode())
 HEX = set(string.hexdigits.encode())
 LABEL = set(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -204,10 +207,31 @@ def query(target: bytes) -> str:
 def form(raw: Raw) -> str:
     """What a form body may not have."""
     kinds = [value for name, value in raw.headers if name.lower() == b"content-type"]
-    is_form = bool(kinds) and kinds[0].split(b";")[0].strip().lower() == b"application/x-www-form-urlencoded"
-    if not is_form or not raw.body:
+    if (
+        not kinds
+        or not raw.body
+        or kinds[0].strip().lower().replace(b",", b" ").replace(b"\t", b" ").replace(b";", b" ").split(b" ")[0] != FORM
+    ):
         return ""
-    return "charset of a form" if _strange(kinds[0]) else method_field(raw.body)
+    if kinds[0].split(b";")[0].strip().lower() != FORM or _strange(kinds[0]):
+        return "type or charset of a form"
+    plain = uncoded(raw)
+    return "coding of a form" if plain is None else method_field(plain)
+
+
+def uncoded(raw: Raw) -> bytes | None:
+    """The body without its content coding; None where it is any but one whole gzip member."""
+    codings = [value for name, value in raw.headers if name.lower() == b"content-encoding"]
+    named = [one.strip().lower() for one in b",".join(codings).split(b",")]
+    named = [one for one in named if one not in (b"", b"identity")]
+    if not named:
+        return raw.body
+    if len(named) > 1 or named[0] not in (b"gzip", b"x-gzip"):
+        return None
+    try:
+        return gzip.decompress(raw.body) if raw.body.count(b"\x1f\x8b") == 1 else None
+    except (OSError, EOFError, zlib.error):
+        return None
 
 
 def _strange(kind: bytes) -> bool:
@@ -223,7 +247,7 @@ def _strange(kind: bytes) -> bool:
 def method_field(text: bytes) -> str:
     """Some frameworks take the method from this field."""
     names = [
-        unquote_to_bytes(part.split(b"=")[0].replace(b"+", b" ")).strip()
+        unquote_to_bytes(part.split(b"=")[0].replace(b"+", b" ")).split(b"\0")[0].strip()
         for part in text.replace(b";", b"&").split(b"&")
     ]
     return "_method" if any(_replaces_method(name.lower().decode("latin-1")) for name in names) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 import pytest
@@ -112,6 +113,22 @@ REFUSED: dict[str, dict[str, Any]] = {
         "fields": [HOST, (b"Content-Type", b"application/x-www-form-urlencoded; charset=ibm037")],
         "body": UNREAD,
     },
+    "a form by PHP's reading of its type": {
+        "method": b"POST",
+        "fields": [HOST, (b"Content-Type", b"application/x-www-form-urlencoded, x")],
+        "body": Body(True, b"a=1"),
+    },
+    "a form whose coding hides it": {
+        "method": b"POST",
+        "fields": [HOST, FORM, (b"Content-Encoding", b"br")],
+        "body": Body(True, b"a=1"),
+    },
+    "_method in a compressed form": {
+        "method": b"POST",
+        "fields": [HOST, FORM, (b"Content-Encoding", b"gzip")],
+        "body": Body(True, gzip.compress(b"_method=DELETE", mtime=0)),
+    },
+    "_method up to a NUL": {"method": b"POST", "fields": [HOST, FORM], "body": Body(True, b"_method%00x=DELETE")},
     "_method in a form": {"method": b"POST", "fields": [HOST, FORM], "body": Body(True, b"a=1&_method=DELETE")},
     "_method in a form, escaped": {"method": b"POST", "fields": [HOST, FORM], "body": Body(True, b"%5Fm%65thod=DELETE")},
 }  # fmt: skip

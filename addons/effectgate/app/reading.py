@@ -157,7 +157,9 @@ def read_all(option: Path | None, now: datetime, former: Loaded | None = None) -
     if settings is not None or all(directory.is_dir() for directory in place.packs):
         policy = _gathered(faults, lambda: read_policy(place, former=former.policy if former else None))
     if settings is not None or place.grants.is_file():
-        grants = _gathered(faults, lambda: read_grants(place, policy, now) if policy else _agents_alone(place))
+        # Of settings that cannot be parsed nobody knows which packs the grants speak of.
+        known = policy if settings is not None or place.document.value else None
+        grants = _gathered(faults, lambda: read_grants(place, known, now) if known else _agents_alone(place))
     if settings is None or policy is None or grants is None:
         raise FaultsError(faults)
     tokens = {name: frozenset({digest}) for name, digest in grants.tokens.items()}

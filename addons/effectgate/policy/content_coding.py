@@ -5,8 +5,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 
-# wbits for zlib: a gzip member (RFC 1952), a zlib stream (RFC 1950). `br` and `zstd` are unreadable (ADR 0060).
-_WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+# `br` and `zstd` are unreadable, and so is `deflate`: half of the servers take it for a zlib stream (RFC 1950), half for raw
+# (RFC 1951), and one body can be both (ADR 0060).
+_CODINGS = frozenset({"gzip", "x-gzip"})
+_GZIP_MEMBER = 31  # wbits for zlib (RFC 1952)
 
 
 def decoded(content: bytes, codings: Iterable[str], within: int) -> bytes | None:
@@ -14,12 +16,11 @@ def decoded(content: bytes, codings: Iterable[str], within: int) -> bytes | None
     named = [name for value in codings for part in value.split(",") if (name := part.strip().lower()) != "identity"]
     if not any(named):
         return content
-    window = _WINDOWS.get(named[0]) if len(named) == 1 else None
-    return None if window is None else _inflated(content, window, within)
+    return _inflated(content, within) if len(named) == 1 and named[0] in _CODINGS else None
 
 
-def _inflated(content: bytes, window: int, within: int) -> bytes | None:
-    stream = zlib.decompressobj(window)
+def _inflated(content: bytes, within: int) -> bytes | None:
+    stream = zlib.decompressobj(_GZIP_MEMBER)
     try:
         text = stream.decompress(content, within + 1)
     except zlib.error:

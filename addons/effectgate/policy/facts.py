@@ -83,9 +83,14 @@ class RequestFacts:
         """The same request with its body held, of at most `within` bytes; None says that it is there and could not be held."""
         body = Body(True, content, within) if content is None or content else NO_BODY
         facts = dataclasses.replace(self, body=body)
-        if self.media_type == field.FORM and facts.plain_body:
-            field.refuse_method_field(facts.plain_body.decode("latin-1"))
+        if self.media_type == field.FORM and content:
+            facts._check_form()
         return facts
+
+    def _check_form(self) -> None:
+        if self.plain_body is None:
+            raise EnvelopeError("The form's Content-Encoding hides its fields; send it plain, or as one gzip member.")
+        field.refuse_method_field(self.plain_body.decode("latin-1"))
 
     def header(self, name: str) -> tuple[str, ...]:
         """Every value of the header (lower-case name), in order."""

@@ -53,6 +53,7 @@ _LENGTH = re.compile(r"[0-9]{1,18}")
 _METHOD_FIELD = re.compile(rb"[_.\[](?:http)?method(?:\[\])?", re.IGNORECASE)
 _ASCII_CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1", "windows-1252"})
 _PARTS = re.compile("[&;]")
+_TYPE_END = re.compile("[;, \t]")
 
 
 def read_fields(fields: Sequence[tuple[bytes, bytes]]) -> Headers:
@@ -112,7 +113,8 @@ def refuse_method_field(text: str) -> None:
     if not any(word in text.lower() for word in ("method", "override", "%")):
         return
     for part in _PARTS.split(text):
-        name = unquote_to_bytes(part.partition("=")[0].replace("+", " ")).strip()
+        # A name ends at a NUL where it is read as a C string.
+        name = unquote_to_bytes(part.partition("=")[0].replace("+", " ")).partition(b"\0")[0].strip()
         if _METHOD_FIELD.fullmatch(name) or name.decode("latin-1").lower() in OVERRIDES:
             raise EnvelopeError(f"The field {_shown(name)} replaces the method of the request; send the real one.")
 
@@ -122,9 +124,12 @@ def _shown(name: bytes) -> str:
 
 
 def media_type(values: Iterable[str]) -> str:
-    """The media type of the one Content-Type, lower-case without parameters; empty where there is none or more than one."""
+    """The media type of the one Content-Type, lower-case without parameters; empty where there is none or more than one.
+
+    It ends as PHP ends it, at a comma or a blank too; what then follows makes it `recoded`.
+    """
     kinds = list(values)
-    return kinds[0].partition(";")[0].strip().lower() if len(kinds) == 1 else ""
+    return _TYPE_END.split(kinds[0].strip(), maxsplit=1)[0].lower() if len(kinds) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +173,10 @@ EMPTY = Table({}, {})
 
 
 def recoded(values: Iterable[str]) -> bool:
-    """Whether some Content-Type gives a charset in which ASCII bytes may be other letters, such as UTF-16 or UTF-7."""
+    """Whether some Content-Type gives a charset in which ASCII bytes may be other letters, such as UTF-16 or UTF-7, or is no one type."""
+    values = list(values)
+    if any(_TYPE_END.search(value.partition(";")[0].strip()) for value in values):
+        return True
     given = (part.partition("=") for value in values for part in value.split(";")[1:])
     charsets = (charset.strip(" \t\"'").lower() for name, _, charset in given if name.strip().lower() == "charset")
     return any(charset not in _ASCII_CHARSETS for charset in charsets)

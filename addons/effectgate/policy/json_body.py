@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
@@ -23,6 +24,8 @@ class Document:
         return tuple(Document(item) for item in self.value) if isinstance(self.value, list) and self.value else (self,)
 
 
+_ESCAPED_NUL = b"\\u0000"
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 # What stands where a pointer cannot be followed any further, though something is there: never a string.
 _BLOCKED = object()
 
@@ -35,11 +38,15 @@ def is_json(media_type: str) -> bool:
 
 def read_json(content: bytes) -> Document | None:
     """The document, or None where two parsers could disagree about it."""
+    if _ESCAPED_NUL in content:  # C strings end there
+        return None
     try:
-        text = content.decode("utf-8")
-        return Document(json.loads(text, object_pairs_hook=_members, parse_constant=_refuse))
+        value = json.loads(content.decode("utf-8"), object_pairs_hook=_members, parse_constant=_refuse)
+        if _SURROGATE.search(content):  # half of a pair is no text, and each parser makes something else of it
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
+    return Document(value)
 
 
 def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -45,7 +45,8 @@ def read_request(flow: AgentFlow, session: Session) -> RequestFacts:
 def attempt_of(request: http.Request) -> Attempt:
     """What can be said of a request that has no facts."""
     data = request.data
-    method, scheme, path = (_shown(part) for part in (data.method, data.scheme, data.path))
+    # Never the query: it may hold secrets, and a refusal shows the path.
+    method, scheme, path = (_shown(part) for part in (data.method, data.scheme, data.path.partition(b"?")[0]))
     return Attempt(method[:32], scheme, data.host[:255], data.port, path)
 
 
