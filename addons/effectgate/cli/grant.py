@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from effectgate.cli import grant_propose
+from effectgate.cli import grant_propose, grant_replay
 from effectgate.cli.catalogue import PacksOption, SiteOption, open_catalogue
 from effectgate.cli.output import USAGE, ConfigOption, JsonOption, fault_json, print_json, printable
 
@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
     grant.command("show")(show)
     grant.command("check")(check)
     grant_propose.register(grant)
+    grant_replay.register(grant)
     app.add_typer(grant, name="grant")
 
 

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from effectgate.cli.basis import Basis, of_allowlist, of_receipts
 from effectgate.cli.catalogue import Catalogue, PacksOption, SiteOption, open_catalogue, read_ids
 from effectgate.cli.output import NO, CommandError, ConfigOption, JsonOption, print_json
 
 if TYPE_CHECKING:
     from effectgate.policy.scope import ScopeValue
-    from effectgate.policy.suggestion import LeftOut, Wish
-
-
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """What one of the options leads to: wishes, what is left out, and sentences about both."""
-
-    wishes: tuple[Wish, ...]
-    left_out: tuple[LeftOut, ...] = ()
-    notes: tuple[str, ...] = ()
+    from effectgate.policy.suggestion import LeftOut
 
 
 def register(grant: typer.Typer) -> None:
@@ -34,6 +25,13 @@ def register(grant: typer.Typer) -> None:
 def propose(
     goal: Annotated[str, typer.Option("--goal", metavar="TEXT", help="What the agent is to do, in words.")] = "",
     effects: Annotated[str, typer.Option("--effects", metavar="A,B|@FILE", help="Add these effects by name.")] = "",
+    receipts: Annotated[
+        bool, typer.Option("--from-receipts", help="What the recorded requests need (of --agent, else of all).")
+    ] = False,
+    allowlist: Annotated[
+        Path | None, typer.Option("--from-allowlist", metavar="FILE", help="Hosts or URLs, one a line.")
+    ] = None,
+    store: Annotated[Path | None, typer.Option("--store", metavar="FILE", help="The receipts, if elsewhere.")] = None,
     repository: Annotated[
         Path | None, typer.Option("--repository", metavar="DIR", help="Only the package registries that it needs.")
     ] = None,
@@ -54,11 +52,12 @@ def propose(
     from effectgate.suggestion_view import Heading, grants_text, suggestion_json
 
     catalogue = open_catalogue(config, packs, site)
-    bases = []
-    if goal:
-        bases.append(_of_goal(catalogue, packs, goal, repository))
-    if effects:
-        bases.append(_of_names(catalogue, read_ids(effects)))
+    bases = [
+        *([_of_goal(catalogue, packs, goal, repository)] if goal else []),
+        *([_of_names(catalogue, read_ids(effects))] if effects else []),
+        *([of_receipts(catalogue, store, agent)] if receipts else []),
+        *([of_allowlist(catalogue, allowlist)] if allowlist is not None else []),
+    ]
     if not bases:
         raise CommandError(
             "nothing says what to propose", "give --goal TEXT, --effects A,B, --from-receipts or --from-allowlist FILE"
@@ -79,7 +78,7 @@ def propose(
         raise CommandError(*_nothing(suggestion.left_out), code=NO)
     heading = Heading(agent or "new-agent", goal, tuple(note for basis in bases for note in basis.notes))
     if as_json:
-        print_json(suggestion_json(heading, suggestion))
+        print_json({**suggestion_json(heading, suggestion), "hosts": [host for basis in bases for host in basis.hosts]})
     else:
         print(grants_text(heading, suggestion), end="")
 
