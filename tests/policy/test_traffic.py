@@ -26,8 +26,6 @@ CATALOG = Catalog.build(
         effect("a/named", "read", shape("GET n.test/", query_only=frozenset({"page"}))),
         effect("a/target", "read", shape("POST h.test/", headers={"x-target": "Get"})),
         effect("a/rpc", "read", shape("POST j.test/", json={"/method": "get"})),
-        effect("a/wide", "destructive", "GET wide.test/*"),
-        effect("a/inner", "read", "GET wide.test/x*"),
     ]
 )
 PORTS = frozenset({80, 443})
@@ -89,9 +87,12 @@ def test_without_a_path_the_recorded_ask_stands() -> None:
     assert wished(allowed("GET api.test", "a/read", url="")) == [("a/read", {})]
 
 
-def test_what_blocks_is_wished_for_too() -> None:
-    """A `*` in the middle of nothing strict: the wide effect is riskier and contains the inner one, which passes alone."""
-    assert wished(allowed("GET wide.test/x1", "a/inner")) == [("a/inner", {})]
+def test_what_blocks_is_wished_for_too_and_as_narrowly() -> None:
+    catalog = Catalog.build(
+        [effect("b/read", "read", "GET b.test/{x}/y"), effect("b/all", "read", "GET b.test/{x}/{z}", reserved=True)]
+    )
+    wishes, _ = least_wishes(catalog, [allowed("GET b.test/1/y", "b/read")], NOW)
+    assert [(wish.effect, sorted(wish.where)) for wish in wishes] == [("b/read", ["x"]), ("b/all", ["x", "z"])]
 
 
 LEFT_OUT = [

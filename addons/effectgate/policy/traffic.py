@@ -111,7 +111,8 @@ def _needed(
     first = next((ask for ask in asks if not recorded.effect or ask.effect == recorded.effect), None)
     if first is None:
         return [(recorded.effect, ANYWHERE)] if recorded.effect else []
-    return [(first.effect, first.where), *((effect, ANYWHERE) for effect in first.also)]
+    scopes = {ask.effect: ask.where for ask in asks}  # of what blocks it too, where that names the request itself
+    return [(effect, scopes.get(effect, ANYWHERE)) for effect in (first.effect, *first.also)]
 
 
 def _why_left_out(catalog: Catalog, recorded: Recorded, needed: Sequence[tuple[str, Mapping[str, WhereValue]]]) -> str:
