@@ -17,6 +17,8 @@ from effectgate.policy.ceiling_file import read_ceiling
 from effectgate.policy.check import Exemption, check
 from effectgate.policy.document import Document, KeyPath, nearest_line
 from effectgate.policy.fault import Fault, FaultsError
+from effectgate.policy.goal import GoalRules
+from effectgate.policy.goal_file import read_goals
 from effectgate.policy.lattice import Ceiling
 from effectgate.policy.pack import Pack, at_example_sites, read_pack
 from effectgate.policy.site import Sites
@@ -24,6 +26,8 @@ from effectgate.policy.toml_lines import lines_of
 from effectgate.policy.words import is_id_segment
 
 NO_SITES = Sites()
+# The directory of goal rules below a directory of packs.
+GOALS = "goals"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +68,18 @@ def read_document(file: Path) -> Document:
     if source is None or (document := _parse(source, faults)) is None:
         raise FaultsError(faults)
     return document
+
+
+def load_goals(directories: Iterable[Path]) -> GoalRules:
+    """The goal rules that lie beside the packs of these directories, in order. Raises FaultsError."""
+    rules, faults = GoalRules((), ()), list[Fault]()
+    for file in [file for directory in directories for file in sorted((directory / GOALS).glob("*.toml"))]:
+        more, found = read_goals(read_document(file))
+        rules = GoalRules(rules.rules + more.rules, rules.ecosystems + more.ecosystems)
+        faults += found
+    if faults:
+        raise FaultsError(faults)
+    return rules
 
 
 def _pack(source: Source, sites: Sites, faults: list[Fault]) -> Pack | None:

@@ -109,18 +109,18 @@ class Grants:
     tokens: Mapping[str, str]
 
 
-def read_grants(settings: Settings, policy: Policy, now: datetime) -> Grants:
-    """The grants under their ceilings. Raises FaultsError with every fault of the file."""
+def read_grants(settings: Settings, policy: Policy, now: datetime, file: Path | None = None) -> Grants:
+    """The grants under their ceilings, of `file` in place of the configured one. Raises FaultsError with every fault of it."""
     from effectgate.policy.granting import grants_of
     from effectgate.policy.grants_draft import token_hashes
 
-    document = read_yaml(_text(settings), str(settings.grants))
+    file = file or settings.grants
+    document = read_yaml(_text(file), str(file))
     grants = grants_of(document, policy.catalog, policy.ceilings, now)
     return Grants(grants, token_hashes(document))
 
 
-def _text(settings: Settings) -> str:
-    file = settings.grants
+def _text(file: Path) -> str:
     try:
         return read_text(file)
     except FileNotFoundError:
@@ -183,12 +183,12 @@ def _agents_alone(settings: Settings) -> None:
     """Raise FaultsError with what is wrong in `grants.yaml` whatever the catalogue."""
     from effectgate.policy.grants_draft import read_agents
 
-    if faults := read_agents(read_yaml(_text(settings), str(settings.grants)))[1]:
+    if faults := read_agents(read_yaml(_text(settings.grants), str(settings.grants)))[1]:
         raise FaultsError(faults)
 
 
 def agent_names(settings: Settings) -> list[str]:
     """The agents that `grants.yaml` names, in order; nothing else of the file is checked. Raises FaultsError."""
-    value = read_yaml(_text(settings), str(settings.grants)).value
+    value = read_yaml(_text(settings.grants), str(settings.grants)).value
     rows = value.get("agents") if isinstance(value, dict) else None
     return [str(row["name"]) for row in rows or () if isinstance(row, dict) and "name" in row]

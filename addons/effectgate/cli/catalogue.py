@@ -42,11 +42,11 @@ class Catalogue:
         except UnknownEffectError as error:
             raise CommandError(error.message, error.fix) from error
 
-    def grants(self) -> Mapping[str, Grant]:
-        """The grants of `grants.yaml`, by principal."""
+    def grants(self, file: Path | None = None) -> Mapping[str, Grant]:
+        """The grants of `grants.yaml`, or of another such file, by principal."""
         from effectgate.app.reading import read_grants
 
-        return read_grants(self.settings, self.policy, datetime.now(UTC)).by_principal
+        return read_grants(self.settings, self.policy, datetime.now(UTC), file).by_principal
 
     def grant_of_agent(self, name: str) -> Grant:
         """The grant of one agent."""

@@ -1,4 +1,4 @@
-"""`effectgate grant show|check`: what an agent can do, what it cannot and why, and its limits."""
+"""`effectgate grant show|check|propose|replay`: what an agent can do, what it cannot and why, and its limits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from effectgate.cli import grant_propose, grant_replay
 from effectgate.cli.catalogue import PacksOption, SiteOption, open_catalogue
 from effectgate.cli.output import USAGE, ConfigOption, JsonOption, fault_json, print_json, printable
 
@@ -19,6 +20,8 @@ def register(app: typer.Typer) -> None:
     grant = typer.Typer(help="What agents hold.", no_args_is_help=True)
     grant.command("show")(show)
     grant.command("check")(check)
+    grant_propose.register(grant)
+    grant_replay.register(grant)
     app.add_typer(grant, name="grant")
 
 
@@ -29,7 +32,7 @@ def show(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Print Can / Cannot / Limits."""
+    """Print Goal / Can / Cannot / Limits / Risk."""
     from effectgate.grant_view import grant_json
 
     catalogue = open_catalogue(config, packs, site)
@@ -64,9 +67,11 @@ def check(
 
 
 def _print(grant: Grant, catalog: Catalog) -> None:
-    from effectgate.grant_view import limits_text, scope_text
+    from effectgate.grant_view import limits_text, risk_text, scope_text
 
     print(f"{grant.principal}  (ceiling {grant.ceiling.name}: {printable(grant.ceiling.title)})")
+    if grant.goal:
+        print(f"  Goal: {printable(grant.goal)}")
     print("  Can:")
     for effect_id, entries in grant.entries.items():
         effect = catalog.effects[effect_id]
@@ -79,3 +84,4 @@ def _print(grant: Grant, catalog: Catalog) -> None:
     for item in grant.cannot:
         print(f"    {item.effect}: {printable(item.reason)}")
     print(f"  Limits: {limits_text(grant)}")
+    print(f"  Risk: {risk_text(grant, catalog)}")

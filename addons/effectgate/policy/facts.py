@@ -102,8 +102,8 @@ class RequestFacts:
         return field.media_type(self.header("content-type"))
 
     @cached_property
-    def header_table(self) -> Table:
-        """The header's values by name."""
+    def header_table(self) -> Table | None:
+        """The header's values by name; None only in facts of a request whose header is not known (`traffic`)."""
         return Table.of(self.headers)
 
     @cached_property
