@@ -24,7 +24,7 @@ def contained(part: Shape, whole: Shape) -> bool:
         and part.host.included(whole.host)
         and all(
             _patterns_within(mine, its, part.fold, whole.fold)
-            for mine, its in zip(_carriers(part), _carriers(whole), strict=True)
+            for mine, its in zip(carriers(part), carriers(whole), strict=True)
         )
         and _graphql_within(part, whole)
     )
@@ -45,7 +45,7 @@ def overlaps(one: Shape, two: Shape) -> bool:
         and one.path.intersects(two.path)
         and all(
             _patterns_meet(mine, its, one.fold, two.fold)
-            for mine, its in zip(_carriers(one), _carriers(two), strict=True)
+            for mine, its in zip(carriers(one), carriers(two), strict=True)
         )
         and _graphql_meets(one, two)
     )
@@ -55,7 +55,8 @@ def _methods_within(part: Shape, whole: Shape) -> bool:
     return not whole.methods or (bool(part.methods) and part.methods <= whole.methods)
 
 
-def _carriers(shape: Shape) -> tuple[Patterns, ...]:
+def carriers(shape: Shape) -> tuple[Patterns, ...]:
+    """The tables of names and values that it asks for: query, headers, form, json."""
     return shape.query, shape.headers, shape.form, shape.json
 
 

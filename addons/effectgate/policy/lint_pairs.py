@@ -2,59 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from effectgate.policy.catalog import Catalog
-from effectgate.policy.containment import contained, overlaps
+from effectgate.policy.containment import carriers, contained, overlaps
 from effectgate.policy.effect import Effect, Patterns, Shape
 from effectgate.policy.fault import Fault
-from effectgate.policy.host import HostPattern
+from effectgate.policy.neighbours import Placed, neighbours, placed
 from effectgate.policy.pack import Pack
-from effectgate.policy.path import PathPattern
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Placed:
-    """A shape with its effect and the pack they stand in."""
-
-    pack: Pack
-    effect: Effect
-    shape: Shape
-
-    def hazard(self, message: str, fix: str, kind: str) -> Fault:
-        """A hazard at this shape."""
-        return self.pack.document.fault(self.pack.shape_path(self.effect, self.shape), message, fix, kind)
 
 
 def pair_hazards(packs: Sequence[Pack], catalog: Catalog) -> Iterator[Fault]:
     """Every hazard between two shapes, two tools or two commands."""
-    for one, two in _neighbours(packs, catalog):
+    for one, two in neighbours(placed(packs, catalog)):
         yield from _between(one, two)
     yield from _split_names(packs, "tool", "mcp_tools")
     yield from _split_names(packs, "command", "commands")
 
 
-def _neighbours(packs: Sequence[Pack], catalog: Catalog) -> Iterator[tuple[_Placed, _Placed]]:
-    """Pairs on hosts that have some host in common; the rest cannot meet."""
-    by_host: dict[HostPattern, list[_Placed]] = {}
-    for pack in packs:
-        for effect in pack.effects:
-            for shape in effect.shapes or catalog.shapes(effect.id):
-                by_host.setdefault(shape.host, []).append(_Placed(pack, effect, shape))
-    for rows in by_host.values():
-        yield from itertools.combinations(rows, 2)
-    for one, two in itertools.combinations(by_host, 2):
-        if (_is_open(one) or _is_open(two)) and one.intersects(two):
-            yield from itertools.product(by_host[one], by_host[two])
-
-
-def _is_open(host: HostPattern) -> bool:
-    return host.wild or bool(host.parameters)
-
-
-def _between(one: _Placed, two: _Placed) -> Iterator[Fault]:
+def _between(one: Placed, two: Placed) -> Iterator[Fault]:
     if not _may_meet(one.shape, two.shape):
         return
     for inner, outer in ((one, two), (two, one)):
@@ -64,27 +30,14 @@ def _between(one: _Placed, two: _Placed) -> Iterator[Fault]:
     if one.effect.risk != two.effect.risk and overlaps(one.shape, two.shape):
         low, high = sorted((one, two), key=lambda row: row.effect.risk)
         message = f"{low.effect.id} and the riskier {high.effect.id} match some of the same requests, neither all of the other's"
-        yield low.hazard(message, "narrow one of the two, so that its requests are its own", "overlap")
+        yield low.fault(message, "narrow one of the two, so that its requests are its own", "overlap")
 
 
 def _may_meet(one: Shape, two: Shape) -> bool:
-    """A cheap test before the exact ones: methods, literal segments, literal values."""
+    """A cheap test before the exact ones: methods, literal values."""
     if one.methods and two.methods and not one.methods & two.methods:
         return False
-    return _paths_may_meet(one.path, two.path) and not any(
-        _values_differ(mine, its) for mine, its in ((one.query, two.query), (one.headers, two.headers))
-    )
-
-
-def _paths_may_meet(one: PathPattern, two: PathPattern) -> bool:
-    if one.glob is not None or two.glob is not None:
-        return True
-    if one.tail is None and two.tail is None and len(one.segments) != len(two.segments):
-        return False
-    return not any(
-        mine.literal and its.literal and mine.prefix.casefold() != its.prefix.casefold()
-        for mine, its in zip(one.segments, two.segments, strict=False)
-    )
+    return not any(_values_differ(mine, its) for mine, its in zip(carriers(one), carriers(two), strict=True))
 
 
 def _values_differ(one: Patterns, two: Patterns) -> bool:
@@ -97,17 +50,17 @@ def _values_differ(one: Patterns, two: Patterns) -> bool:
     return False
 
 
-def _shadowed(inner: _Placed, outer: _Placed) -> Iterator[Fault]:
+def _shadowed(inner: Placed, outer: Placed) -> Iterator[Fault]:
     if inner.effect is outer.effect:
         if not outer.shape.vouch:
             path = inner.shape.path.text
-            yield inner.hazard(
+            yield inner.fault(
                 f"the shape {path} of {inner.effect.id} lies within another of it", "remove it", "redundant"
             )
         return
     if inner.effect.risk == outer.effect.risk and not inner.effect.reserved:
         message = f"{outer.effect.id} admits all that this shape of {inner.effect.id} does, at the same risk"
-        yield inner.hazard(message, "narrow the wider one, or make this effect reserved", "shadowed")
+        yield inner.fault(message, "narrow the wider one, or make this effect reserved", "shadowed")
 
 
 def _split_names(packs: Sequence[Pack], what: str, key: str) -> Iterator[Fault]:

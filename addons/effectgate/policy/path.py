@@ -20,6 +20,7 @@ from effectgate.policy.walk import GlobWalk, SegmentWalk, Walk, glob_matches
 _ESCAPE = re.compile(r"%(?!2F)")
 _HOLE = "\0"
 _ANY_RUN = Element(frozenset(), negated=True, loop=True)
+Spelt = tuple[tuple[Segment, ...], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,17 @@ class PathPattern:
 
     def intersects(self, other: PathPattern) -> bool:
         """Whether some path belongs to both; exact."""
-        return language.intersects(self.program(), other.program())
+        if self.glob is not None or other.glob is not None:
+            return language.intersects(self.program(), other.program())
+        fold = self.fold or other.fold
+        mine, its = (self.spelt(fold), other.spelt(fold))
+        return _meet(mine, its) if len(mine[0]) <= len(its[0]) else _meet(its, mine)
+
+    def spelt(self, fold: bool) -> Spelt:
+        """The segments and the tail of a segmented pattern, case-folded or as they stand."""
+        if not fold:
+            return self.segments, self.tail
+        return tuple(s.folded() for s in self.segments), None if self.tail is None else self.tail.casefold()
 
     def rank(self) -> tuple[int, ...]:
         """Specificity, segments from the left; smaller is more specific."""
@@ -136,6 +147,18 @@ class PathPattern:
             return (*(WILD if "*" in part else LITERAL for part in parts), ABSENT)
         kinds = [LITERAL if s.literal else AFFIXED if s.prefix or s.suffix else PARAMETER for s in self.segments]
         return (*kinds, *(() if self.tail is None else (WILD,)), ABSENT)
+
+
+def _meet(short: Spelt, long: Spelt) -> bool:
+    """Whether some path belongs to both; the first has no more segments than the other."""
+    (mine, tail), (its, its_tail) = short, long
+    if not all(one.intersects(two) for one, two in zip(mine, its, strict=False)):
+        return False
+    if len(mine) < len(its):
+        return tail is not None and its[len(mine)].may_begin(tail)
+    if tail is None or its_tail is None:
+        return tail is its_tail
+    return tail.startswith(its_tail) or its_tail.startswith(tail)
 
 
 def _starts(text: str, tail: str, fold: bool) -> bool:
