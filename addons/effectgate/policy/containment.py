@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from effectgate.policy import language
 from effectgate.policy.effect import Patterns, Shape
 from effectgate.policy.value import ValuePattern
 
@@ -73,7 +72,7 @@ def _patterns_meet(mine: Patterns, its: Patterns, fold: bool, other_fold: bool) 
 
 
 def _meet(mine: Sequence[ValuePattern], its: Sequence[ValuePattern], fold: bool, other_fold: bool) -> bool:
-    return any(language.intersects(a.program(fold), b.program(other_fold)) for a in mine for b in its)
+    return any(a.intersects(b, fold or other_fold) for a in mine for b in its)
 
 
 def _graphql_within(part: Shape, whole: Shape) -> bool:

@@ -78,11 +78,11 @@ class Segment:
             return other.value(self.prefix) is not None
         if other.literal:
             return self.value(other.prefix) is not None
-        return _agree(self.prefix, other.prefix) and _agree(self.suffix[::-1], other.suffix[::-1])
+        return agree(self.prefix, other.prefix) and agree(self.suffix[::-1], other.suffix[::-1])
 
     def may_begin(self, text: str) -> bool:
         """Whether some segment of this one begins with the text, letters as they stand."""
-        return self.prefix.startswith(text) if self.literal else _agree(self.prefix, text)
+        return self.prefix.startswith(text) if self.literal else agree(self.prefix, text)
 
     def program(self, fold: bool) -> Program:
         """The segment as a language over characters."""
@@ -96,7 +96,7 @@ class Segment:
         return Segment(self.prefix.casefold(), self.name, self.suffix.casefold())
 
 
-def _agree(one: str, two: str) -> bool:
+def agree(one: str, two: str) -> bool:
     """Whether one text begins with the other."""
     return one.startswith(two) or two.startswith(one)
 
