@@ -5,7 +5,7 @@ The trees let through more than what meets (affixes, methods and discriminators 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from effectgate.policy.catalog import Catalog
@@ -43,23 +43,44 @@ def neighbours(rows: Iterable[Placed]) -> Iterator[tuple[Placed, Placed]]:
     by_host: dict[HostPattern, list[Placed]] = {}
     for row in rows:
         by_host.setdefault(row.shape.host, []).append(row)
-    hosts: Tree[HostPattern] = Tree()
-    trees: dict[HostPattern, Tree[Placed]] = {}
+    filed: Neighbourhood[Placed] = Neighbourhood()
     for host, here in by_host.items():
-        for other in hosts.meeting(host_word(host)):
-            if host.intersects(other):
-                yield from ((found, row) for row in here for found in trees[other].meeting(path_word(row.shape.path)))
-        hosts.add(host_word(host), host)
-        tree = trees[host] = Tree()
-        yield from _pairs(tree, here)
+        around = filed.around(host)
+        for row in here:
+            word = path_word(row.shape.path)
+            yield from ((found, row) for tree in around for found in tree.meeting(word))
+        for row in here:
+            word = path_word(row.shape.path)
+            yield from ((found, row) for found in filed.at(host).meeting(word))
+            filed.at(host).add(word, row)
 
 
-def _pairs(tree: Tree[Placed], rows: Sequence[Placed]) -> Iterator[tuple[Placed, Placed]]:
-    """Pairs among rows of one host; each is filed when those before it have been found."""
-    for row in rows:
-        word = path_word(row.shape.path)
-        yield from ((found, row) for found in tree.meeting(word))
-        tree.add(word, row)
+class Neighbourhood[T]:
+    """Things filed under shapes, found by the shapes that they may share a request with."""
+
+    def __init__(self) -> None:
+        self._hosts: Tree[HostPattern] = Tree()
+        self._paths: dict[HostPattern, Tree[T]] = {}
+
+    def add(self, shape: Shape, thing: T) -> None:
+        """File one thing."""
+        self.at(shape.host).add(path_word(shape.path), thing)
+
+    def at(self, host: HostPattern) -> Tree[T]:
+        """The paths of one host."""
+        if host not in self._paths:
+            self._hosts.add(host_word(host), host)
+            self._paths[host] = Tree()
+        return self._paths[host]
+
+    def around(self, host: HostPattern) -> list[Tree[T]]:
+        """The paths of every host that has a host in common with this one."""
+        return [self._paths[other] for other in self._hosts.meeting(host_word(host)) if host.intersects(other)]
+
+    def meeting(self, shape: Shape) -> Iterator[T]:
+        """Everything that a request of the shape may also be."""
+        word = path_word(shape.path)
+        yield from (found for tree in self.around(shape.host) for found in tree.meeting(word))
 
 
 def host_word(host: HostPattern) -> Word:
