@@ -33,18 +33,35 @@ class PathPattern:
     glob: tuple[str, ...] | None  # the literal runs between stars, the leading `/` included
     parameters: frozenset[str]
     fold: bool = False
-    walk: Walk = field(init=False, repr=False, compare=False)  # over the letters that the request has
-    caseless: Walk = field(init=False, repr=False, compare=False)  # over folded letters
+    _exact: Walk | None = field(init=False, repr=False, compare=False)
+    _folded: Walk | None = field(init=False, repr=False, compare=False)
     _literals: tuple[tuple[int, str], ...] = field(init=False, repr=False, compare=False)
     _holes: tuple[tuple[int, Segment], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        caseless = self._walk(True)
-        object.__setattr__(self, "caseless", caseless)
-        object.__setattr__(self, "walk", caseless if self.fold else self._walk(False))
+        object.__setattr__(self, "_exact", None)
+        object.__setattr__(self, "_folded", None)
         places = list(enumerate(self.segments))
         object.__setattr__(self, "_literals", tuple((at, part.prefix) for at, part in places if part.literal))
         object.__setattr__(self, "_holes", tuple((at, part) for at, part in places if not part.literal))
+
+    @property
+    def walk(self) -> Walk:
+        """The walk over the letters that the request has. Made when first asked for, as most shapes of a catalogue never are."""
+        if self.fold:
+            return self.caseless
+        if self._exact is None:
+            object.__setattr__(self, "_exact", self._walk(False))
+        assert self._exact is not None
+        return self._exact
+
+    @property
+    def caseless(self) -> Walk:
+        """The walk over folded letters."""
+        if self._folded is None:
+            object.__setattr__(self, "_folded", self._walk(True))
+        assert self._folded is not None
+        return self._folded
 
     def _walk(self, fold: bool) -> Walk:
         if self.glob is not None:
