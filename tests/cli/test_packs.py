@@ -93,3 +93,17 @@ def test_every_fault_of_a_grants_file_at_once(effectgate: Command, installation:
 def test_without_a_grants_file_the_fix_is_told(effectgate: Command, installation: Path) -> None:
     (installation / "grants.yaml").unlink()
     assert "run_proxy.sh" in effectgate("grant", "check").err
+
+
+def test_a_difference_is_told_by_exit_1_and_none_by_0(effectgate: Command, installation: Path) -> None:
+    new = installation / "new"
+    new.mkdir()
+    text = (installation / "effects" / "notes.toml").read_text()
+    (new / "notes.toml").write_text(text)
+    assert effectgate("packs", "diff", "effects", "new").code == 0
+    (new / "notes.toml").write_text(text.replace('id = "read"', 'id = "read"\nreserved = true', 1))
+    ran = effectgate("packs", "diff", "effects", "new")
+    assert (ran.code, ran.out.splitlines()[:2]) == (1, ["changed notes/read (Read notes)", "  now reserved"])
+    ran = effectgate("packs", "diff", "effects/notes.toml", "new/notes.toml", "--json")
+    assert json.loads(ran.out)["changes"][0]["kind"] == "changed"
+    assert effectgate("packs", "diff", "effects", "nowhere").code == 2

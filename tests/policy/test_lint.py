@@ -40,8 +40,15 @@ FOUND = [
     ("large-inspect", shaped("a", more=', inspect = "1 GiB"'), "effect[0].matches.http[0]", 13, "1073741824 bytes"),
     ("unreachable", shaped("a", "publish", method="TRACE"), "effect[0].matches.http[0]", 13, "never forwarded"),
     ("untested", effect(), "effect[0]", 4, "no example names demo/one"),
-    ("redundant", effect(http=ROW.format("GET", "api.example.com", "/x/{id}") + ",\n" + ROW.format("GET", "api.example.com", "/x/*")),
-     "effect[0].matches.http[0]", 13, "lies within another of it"),
+    ("covering", effect(http=ROW.format("GET", "api.example.com", "/x/{id}") + ",\n" + ROW.format("GET", "api.example.com", "/x/*")),
+     "effect[0].matches.http[1]", 14, "the shape /x/* of demo/one covers its neighbour /x/{id}"),
+    ("wide-host", shaped("a", host="*.example.com") + shaped("b", path="/y"), "effect[0].matches.http[0]", 13,
+     "among them api.example.com of demo/b"),
+    ("document-argument", shaped("a", "publish", method="POST",
+        more=', graphql = { operation = "mutation" }, json = { "/variables/team" = "{team}" }'),
+     "effect[0].matches.http[0]", 13, "/variables/team"),
+    ("overlap", shaped("a", more=', query = { q = "1" }') + shaped("b", "publish", path="/x/{id}", more=', query = { q = ["1", "2"], r = "1" }')
+     + shaped("c", "publish", path="/{a}/1"), "effect[0].matches.http[0]", 13, "neither all of the other's: /x/{id} and /{a}/1"),
     ("shadowed", shaped("a") + shaped("b", path="/x/*"), "effect[0].matches.http[0]", 13, "demo/b admits all"),
     ("overlap", shaped("a", path="/x/{id}/b") + shaped("b", "publish", path="/x/a/{id}"), "effect[0].matches.http[0]", 13, "demo/b"),
     ("overlap", shaped("a", host="a.{site}.example.com") + shaped("b", "publish", "/*", "{app}.b.example.com"),
@@ -71,6 +78,14 @@ QUIET = [
     ("a reserved effect within another", RESERVED + shaped("b", path="/x/*")),
     ("values that differ", shaped("a", more=', query = { q = "1" }') + shaped("b", "publish", more=', query = { q = "2" }')),
     ("methods that differ", shaped("a") + shaped("b", "publish", path="/*", method="POST")),
+    ("two acts that are asked for apart",
+     shaped("a", more=', query = { q = "1" }') + shaped("b", "publish", path="/{a}/1", more=', headers = { act = "2" }')),
+    ("a header that the other rules out",
+     shaped("a", more=', absent = ["act"]') + shaped("b", "publish", path="/{a}/1", more=', headers = { act = "2" }')),
+    ("a query that the other rules out", shaped("a", more=", query_only = []") + shaped("b", "publish", path="/{a}/1", more=', query = { q = "2" }')),
+    ("a wide shape that asks more of the query", effect(http=ROW.format("GET", "api.example.com", "/x/{id}") + ",\n"
+        + ROW.format("GET", "api.example.com", "/x/*").replace(" }", ", query_only = [] }"))),
+    ("a reason for going without TLS", shaped("a", more=', scheme = "http", because = "signed"')),
     ("a word that ends in a dash only", tools("a", "read", 'commands = ["tar -"]\n')),
 ]  # fmt: skip
 

@@ -168,7 +168,8 @@ def test_every_key_of_a_shape_arrives() -> None:
     assert [*shape.json] == ["/a/b"]
     assert shape.graphql is not None
     assert (shape.graphql.operation, [f.text for f in shape.graphql.fields]) == ("query", ["viewer"])
-    assert shape.query_only == {"page", "ref", "who"}
+    assert shape.query_only == frozenset({"page", "ref", "who"})
+    assert isinstance(shape.query_only, frozenset)
     assert shape.absent == {"x-admin"}
     assert (shape.body, shape.websocket, shape.encoded_slash) == (True, True, True)
     assert (shape.inspect, shape.because) == (8 << 20, "because")

@@ -7,7 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from effectgate.policy import language
 from effectgate.policy.facts import EnvelopeError, facts_from_url
 from effectgate.policy.fault import PatternError
 from effectgate.policy.path import PathPattern
@@ -132,3 +135,21 @@ def test_a_contained_pattern_is_never_less_specific() -> None:
     for one, two in itertools.product(PARSED[::2], repeat=2):
         if one.glob is None and two.glob is None and TAKEN[one] < TAKEN[two]:
             assert one.rank() <= two.rank(), (one.text, two.text)
+
+
+PARTS = st.sampled_from(["", "a", "b", "A", "ab", "{x}", "a{x}", "{x}b", "ab{x}", "{x}ab", "A{x}b"])
+ENDS = st.sampled_from(["", "*", "a*", "A*", "ab*"])
+
+
+@st.composite
+def patterns(draw: st.DrawFn) -> PathPattern:
+    """A segmented pattern, letters folded or not; each `{name}` has its own name."""
+    parts = [part.replace("{x}", f"{{x{at}}}") for at, part in enumerate(draw(st.lists(PARTS, max_size=4)))]
+    end = draw(ENDS)
+    return PathPattern.parse("/" + "/".join([*parts, end] if end or not parts else parts), draw(st.booleans()))
+
+
+@settings(max_examples=400, deadline=None)
+@given(patterns(), patterns())
+def test_intersection_by_segments_is_that_by_characters(one: PathPattern, two: PathPattern) -> None:
+    assert one.intersects(two) is two.intersects(one) is language.intersects(one.program(), two.program())

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from effectgate.policy import language
 from effectgate.policy.fault import PatternError
 from effectgate.policy.value import ValuePattern
 
@@ -59,3 +60,11 @@ def test_inclusion_in_several_together() -> None:
     for one, two, three in itertools.product(PATTERNS, repeat=3):
         both = taken(two, False) | taken(three, False)
         assert one.included([two, three], False, False) is (taken(one, False) <= both), (one, two, three)
+
+
+@pytest.mark.parametrize("fold", [False, True])
+def test_intersection_is_that_of_the_languages(fold: bool) -> None:
+    texts = ["", "*", "a", "A", "b", "a*", "*a", "A*", "a*b", "*ab", "b*a*", "{x}", "a{x}", "{x}b", "B{x}a", "ab"]
+    for one, two in itertools.product(map(ValuePattern.parse, texts), repeat=2):
+        meets = language.intersects(one.program(fold), two.program(False))
+        assert one.intersects(two, fold) is two.intersects(one, fold) is meets, (one.text, two.text)

@@ -1,4 +1,4 @@
-"""`effectgate packs list|lint|test`: the catalogue, its faults and hazards, its admits/denies tables."""
+"""`effectgate packs list|lint|test` (and the way to `diff` and `import`): the catalogue, its faults and hazards, its admits/denies tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from effectgate.cli import packs_import
+from effectgate.cli import packs_diff, packs_import
 from effectgate.cli.catalogue import SiteOption, open_catalogue, open_library, site_names
 from effectgate.cli.output import NO, ConfigOption, JsonOption, fault_json, print_json, print_table
 
@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
     packs.command("list")(list_effects)
     packs.command("lint")(lint)
     packs.command("test")(ask_examples)
+    packs.command("diff")(packs_diff.diff)
     packs_import.register(packs)
     app.add_typer(packs, name="packs")
 

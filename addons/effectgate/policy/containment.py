@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from effectgate.policy import language
 from effectgate.policy.effect import Patterns, Shape
 from effectgate.policy.value import ValuePattern
 
@@ -24,7 +23,7 @@ def contained(part: Shape, whole: Shape) -> bool:
         and part.host.included(whole.host)
         and all(
             _patterns_within(mine, its, part.fold, whole.fold)
-            for mine, its in zip(_carriers(part), _carriers(whole), strict=True)
+            for mine, its in zip(carriers(part), carriers(whole), strict=True)
         )
         and _graphql_within(part, whole)
     )
@@ -45,7 +44,7 @@ def overlaps(one: Shape, two: Shape) -> bool:
         and one.path.intersects(two.path)
         and all(
             _patterns_meet(mine, its, one.fold, two.fold)
-            for mine, its in zip(_carriers(one), _carriers(two), strict=True)
+            for mine, its in zip(carriers(one), carriers(two), strict=True)
         )
         and _graphql_meets(one, two)
     )
@@ -55,7 +54,8 @@ def _methods_within(part: Shape, whole: Shape) -> bool:
     return not whole.methods or (bool(part.methods) and part.methods <= whole.methods)
 
 
-def _carriers(shape: Shape) -> tuple[Patterns, ...]:
+def carriers(shape: Shape) -> tuple[Patterns, ...]:
+    """The tables of names and values that it asks for: query, headers, form, json."""
     return shape.query, shape.headers, shape.form, shape.json
 
 
@@ -72,7 +72,7 @@ def _patterns_meet(mine: Patterns, its: Patterns, fold: bool, other_fold: bool) 
 
 
 def _meet(mine: Sequence[ValuePattern], its: Sequence[ValuePattern], fold: bool, other_fold: bool) -> bool:
-    return any(language.intersects(a.program(fold), b.program(other_fold)) for a in mine for b in its)
+    return any(a.intersects(b, fold or other_fold) for a in mine for b in its)
 
 
 def _graphql_within(part: Shape, whole: Shape) -> bool:

@@ -134,7 +134,7 @@ class PathNode:
             node.globs.append(entry)
             return
         for segment in path.segments:
-            node = node._child(segment.folded())
+            node = node._child(segment)
         if path.tail is None:
             node.ends.add(entry)
         else:
@@ -142,7 +142,11 @@ class PathNode:
 
     def _child(self, segment: Segment) -> PathNode:
         if segment.literal:
-            return self.literals.setdefault(segment.prefix, PathNode())
+            text = segment.prefix.casefold()
+            if (node := self.literals.get(text)) is None:
+                node = self.literals[text] = PathNode()
+            return node
+        segment = segment.folded()
         for known, child in self.holes.by_prefix.get(segment.prefix, ()):
             if known.suffix == segment.suffix:
                 return child

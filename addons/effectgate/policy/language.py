@@ -1,13 +1,13 @@
 """Patterns as regular languages, so that "contained in" is decided and not guessed.
 
 A program is a row of elements; each takes one symbol of a class, or any number of them when it loops. Paths are programs over
-characters, hosts over labels. Inclusion and intersection walk the product of state sets over the symbols that the programs
-mention and OTHER, which stands for every symbol they do not; so the answer is exact.
+characters, hosts over labels. Inclusion walks the product of state sets over the symbols that the programs mention and OTHER,
+which stands for every symbol they do not; intersection walks pairs of places. Both answers are exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -22,6 +22,12 @@ class Element:
     def accepts(self, symbol: str) -> bool:
         """Whether the class holds this symbol."""
         return (symbol in self.symbols) is not self.negated
+
+    def meets(self, other: Element) -> bool:
+        """Whether some symbol is in both classes; two negated ones share OTHER."""
+        if self.negated:
+            return other.negated or not other.symbols <= self.symbols
+        return not self.symbols <= other.symbols if other.negated else not self.symbols.isdisjoint(other.symbols)
 
 
 Program = tuple[Element, ...]
@@ -87,17 +93,26 @@ def included(part: Program, wholes: Sequence[Program]) -> bool:
 
 
 def intersects(one: Program, two: Program) -> bool:
-    """Whether some word belongs to both."""
-    alphabet = _alphabet((one, two))
-    first = (start(one), start(two))
-    seen, todo = {first}, [first]
+    """Whether some word belongs to both: whether both ends are reached together, one shared symbol at a time."""
+    seen, todo = {(0, 0)}, [(0, 0)]
     while todo:
-        left, right = todo.pop()
-        if len(one) in left and len(two) in right:
+        place = left, right = todo.pop()
+        if left == len(one) and right == len(two):
             return True
-        for symbol in alphabet:
-            pair = (step(one, left, symbol), step(two, right, symbol))
-            if all(pair) and pair not in seen:
-                seen.add(pair)
-                todo.append(pair)
+        for after in _together(one, two, *place):
+            if after not in seen:
+                seen.add(after)
+                todo.append(after)
     return False
+
+
+def _together(one: Program, two: Program, left: int, right: int) -> Iterator[tuple[int, int]]:
+    """The places after one step: a loop left, or a symbol that both take."""
+    mine = one[left] if left < len(one) else None
+    its = two[right] if right < len(two) else None
+    if mine is not None and mine.loop:
+        yield left + 1, right
+    if its is not None and its.loop:
+        yield left, right + 1
+    if mine is not None and its is not None and mine.meets(its):
+        yield left + (not mine.loop), right + (not its.loop)

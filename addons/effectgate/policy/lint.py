@@ -101,7 +101,7 @@ def _private_suffix(shape: Shape) -> Iterator[Hazard]:
 
 
 def _cleartext(shape: Shape) -> Iterator[Hazard]:
-    if shape.scheme == "http":
+    if shape.scheme == "http" and not shape.because:
         yield (
             "cleartext",
             f"goes to {shape.host.text} without TLS",
@@ -119,6 +119,14 @@ def _unreachable(shape: Shape) -> Iterator[Hazard]:
         yield "unreachable", "lists TRACE or CONNECT, which are never forwarded", "remove the method"
 
 
+def _literal_arguments(shape: Shape) -> Iterator[Hazard]:
+    """docs/adr/0060: an argument written in the document is no variable, and the field's arguments bind nothing."""
+    for pointer, wanted in shape.json.items() if shape.graphql is not None else ():
+        if pointer.startswith("/variables/") and any(pattern.name for pattern in wanted):
+            message = f"binds a parameter from {pointer}, which an argument written in the document passes by"
+            yield "document-argument", message, "bind it elsewhere, or leave it out: no `where` can hold it"
+
+
 _EFFECT_RULES: tuple[Callable[[Effect], Iterator[Hazard]], ...] = (
     _shapeless,
     _unused_hosts,
@@ -132,4 +140,5 @@ _SHAPE_RULES: tuple[Callable[[Shape], Iterator[Hazard]], ...] = (
     _cleartext,
     _large_inspect,
     _unreachable,
+    _literal_arguments,
 )

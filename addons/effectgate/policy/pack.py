@@ -175,7 +175,7 @@ def _shape(table: ShapeTable, host: HostPattern, ports: frozenset[int], explicit
         form=_patterns(table.form),
         json=_patterns(table.json_),
         graphql=GraphQL(table.graphql.operation, tuple(table.graphql.fields)) if table.graphql else None,
-        query_only=None if table.query_only is None else frozenset(table.query_only) | table.query.keys(),
+        query_only=None if table.query_only is None else frozenset((*table.query_only, *table.query)),
         absent=frozenset(table.absent),
         body=table.body,
         inspect=INSPECT_DEFAULT if table.inspect is None else table.inspect,

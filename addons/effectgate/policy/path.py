@@ -20,6 +20,7 @@ from effectgate.policy.walk import GlobWalk, SegmentWalk, Walk, glob_matches
 _ESCAPE = re.compile(r"%(?!2F)")
 _HOLE = "\0"
 _ANY_RUN = Element(frozenset(), negated=True, loop=True)
+Spelt = tuple[tuple[Segment, ...], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +33,35 @@ class PathPattern:
     glob: tuple[str, ...] | None  # the literal runs between stars, the leading `/` included
     parameters: frozenset[str]
     fold: bool = False
-    walk: Walk = field(init=False, repr=False, compare=False)  # over the letters that the request has
-    caseless: Walk = field(init=False, repr=False, compare=False)  # over folded letters
+    _exact: Walk | None = field(init=False, repr=False, compare=False)
+    _folded: Walk | None = field(init=False, repr=False, compare=False)
     _literals: tuple[tuple[int, str], ...] = field(init=False, repr=False, compare=False)
     _holes: tuple[tuple[int, Segment], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        caseless = self._walk(True)
-        object.__setattr__(self, "caseless", caseless)
-        object.__setattr__(self, "walk", caseless if self.fold else self._walk(False))
+        object.__setattr__(self, "_exact", None)
+        object.__setattr__(self, "_folded", None)
         places = list(enumerate(self.segments))
         object.__setattr__(self, "_literals", tuple((at, part.prefix) for at, part in places if part.literal))
         object.__setattr__(self, "_holes", tuple((at, part) for at, part in places if not part.literal))
+
+    @property
+    def walk(self) -> Walk:
+        """The walk over the letters that the request has. Made when first asked for, as most shapes of a catalogue never are."""
+        if self.fold:
+            return self.caseless
+        if self._exact is None:
+            object.__setattr__(self, "_exact", self._walk(False))
+        assert self._exact is not None
+        return self._exact
+
+    @property
+    def caseless(self) -> Walk:
+        """The walk over folded letters."""
+        if self._folded is None:
+            object.__setattr__(self, "_folded", self._walk(True))
+        assert self._folded is not None
+        return self._folded
 
     def _walk(self, fold: bool) -> Walk:
         if self.glob is not None:
@@ -127,7 +145,17 @@ class PathPattern:
 
     def intersects(self, other: PathPattern) -> bool:
         """Whether some path belongs to both; exact."""
-        return language.intersects(self.program(), other.program())
+        if self.glob is not None or other.glob is not None:
+            return language.intersects(self.program(), other.program())
+        fold = self.fold or other.fold
+        mine, its = (self.spelt(fold), other.spelt(fold))
+        return _meet(mine, its) if len(mine[0]) <= len(its[0]) else _meet(its, mine)
+
+    def spelt(self, fold: bool) -> Spelt:
+        """The segments and the tail of a segmented pattern, case-folded or as they stand."""
+        if not fold:
+            return self.segments, self.tail
+        return tuple(s.folded() for s in self.segments), None if self.tail is None else self.tail.casefold()
 
     def rank(self) -> tuple[int, ...]:
         """Specificity, segments from the left; smaller is more specific."""
@@ -136,6 +164,18 @@ class PathPattern:
             return (*(WILD if "*" in part else LITERAL for part in parts), ABSENT)
         kinds = [LITERAL if s.literal else AFFIXED if s.prefix or s.suffix else PARAMETER for s in self.segments]
         return (*kinds, *(() if self.tail is None else (WILD,)), ABSENT)
+
+
+def _meet(short: Spelt, long: Spelt) -> bool:
+    """Whether some path belongs to both; the first has no more segments than the other."""
+    (mine, tail), (its, its_tail) = short, long
+    if not all(one.intersects(two) for one, two in zip(mine, its, strict=False)):
+        return False
+    if len(mine) < len(its):
+        return tail is not None and its[len(mine)].may_begin(tail)
+    if tail is None or its_tail is None:
+        return tail is its_tail
+    return tail.startswith(its_tail) or its_tail.startswith(tail)
 
 
 def _starts(text: str, tail: str, fold: bool) -> bool:

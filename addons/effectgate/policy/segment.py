@@ -72,6 +72,18 @@ class Segment:
             mine, its = (mine[0].casefold(), mine[1].casefold()), (its[0].casefold(), its[1].casefold())
         return mine[0].startswith(its[0]) and mine[1].endswith(its[1])
 
+    def intersects(self, other: Segment) -> bool:
+        """Whether some segment belongs to both, letters as they stand."""
+        if self.literal:
+            return other.value(self.prefix) is not None
+        if other.literal:
+            return self.value(other.prefix) is not None
+        return agree(self.prefix, other.prefix) and agree(self.suffix[::-1], other.suffix[::-1])
+
+    def may_begin(self, text: str) -> bool:
+        """Whether some segment of this one begins with the text, letters as they stand."""
+        return self.prefix.startswith(text) if self.literal else agree(self.prefix, text)
+
     def program(self, fold: bool) -> Program:
         """The segment as a language over characters."""
         if self.literal:
@@ -82,6 +94,11 @@ class Segment:
     def folded(self) -> Segment:
         """The segment with its literal text case-folded."""
         return Segment(self.prefix.casefold(), self.name, self.suffix.casefold())
+
+
+def agree(one: str, two: str) -> bool:
+    """Whether one text begins with the other."""
+    return one.startswith(two) or two.startswith(one)
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from effectgate.policy import language
 from effectgate.policy.fault import PatternError
 from effectgate.policy.language import Element, Program
+from effectgate.policy.segment import agree
 from effectgate.policy.walk import glob_matches
 
 _PARAMETER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)\}")
@@ -75,6 +76,15 @@ class ValuePattern:
             if len(wholes) == 1 and not wholes[0].name:
                 return False
         return language.included(self.program(fold), [whole.program(whole_fold) for whole in wholes])
+
+    def intersects(self, other: ValuePattern, fold: bool) -> bool:
+        """Whether some value belongs to both; `fold` where either ignores letter case. Exact: what lies between two runs is free."""
+        if not other.wild:
+            return self.match(other.text, fold) is not None
+        if not self.wild:
+            return other.match(self.text, fold) is not None
+        mine, its = ([run.casefold() for run in runs] if fold else list(runs) for runs in (self.runs, other.runs))
+        return agree(mine[0], its[0]) and agree(mine[-1][::-1], its[-1][::-1])
 
     def program(self, fold: bool = False) -> Program:
         """The pattern as a language over characters; with `fold`, over either case of each."""
