@@ -24,11 +24,17 @@ def place(tmp_path: Path) -> Path:
 
 
 def laid_out(
-    place: Path, hidden: Mapping[str, str], *, cwd: str = "work", absent: Mapping[str, str] | None = None
+    place: Path,
+    hidden: Mapping[str, str],
+    *,
+    cwd: str = "work",
+    absent: Mapping[str, str] | None = None,
+    shared: frozenset[str] = frozenset(),
 ) -> View:
     ground = Ground((place / cwd).resolve(), frozenset(), root=False)
     paths = {what: place / path for what, path in hidden.items()}
-    view = lay_out(Protected(paths, absent={what: place / path for what, path in (absent or {}).items()}), ground)
+    away = {what: place / path for what, path in (absent or {}).items()}
+    view = lay_out(Protected(paths, shared=shared, absent=away), ground)
     sockets = frozenset(path for path in view.hidden if path.is_socket())
     return View(view.cwd, tuple(path for path in view.hidden if path not in sockets), *_rest(view))
 
@@ -42,6 +48,14 @@ def test_the_directories_of_what_is_hidden_are_sealed(place: Path) -> None:
     assert set(view.hidden) == {place / "ours/var", place / "ours/grants.yaml"}
     assert view.sealed == (place / "ours",)
     assert place / "ours" in view.pinned
+
+
+def test_a_directory_that_others_use_stays_open_and_keeps_its_name(place: Path) -> None:
+    (place / "caches" / "effectgate").mkdir(parents=True)
+    view = laid_out(place, {"cache": "caches/effectgate"}, shared=frozenset({"cache"}))
+    assert view.hidden == (place / "caches/effectgate",)
+    assert view.sealed == ()
+    assert place / "caches" in view.pinned
 
 
 def test_where_the_command_works_stays_open_but_for_what_is_hidden(place: Path) -> None:

@@ -20,7 +20,7 @@ from origin.plays import echo
 from origin.server import Origins
 
 PACKS = sorted((ROOT / "effects").glob("*.toml"))
-SITES = {"kubernetes": ["kubernetes.example:443"]}
+SITES = {name: [f"{name}.example:443"] for name in ("jira", "kubernetes")}
 
 
 @dataclass(frozen=True, slots=True)

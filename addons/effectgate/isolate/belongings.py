@@ -26,6 +26,7 @@ def belongings(settings: Settings, cwd: Path, cache: Path) -> Protected:
     return Protected(
         hidden | optional,
         optional=frozenset(optional),
+        shared=frozenset({"cache"}),  # pip, uv, go and many more keep theirs beside ours
         shown=tuple(settings.certs / name for name in PUBLIC_CERTS),
         sealed=(PACKAGE, PROJECT, Path(sys.prefix), Path(sys.base_prefix)),
         absent=dict(_absent(settings)),

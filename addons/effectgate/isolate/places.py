@@ -20,11 +20,13 @@ REPLACED = (("dev",), ("proc",), ("run",), ("sys",))
 class Protected:
     """Paths as written in the settings, by what they are called there.
 
-    `hidden` must exist, except those in `optional`; `shown` are readable files within them; `absent` must not come to be.
+    `hidden` must exist, except those in `optional`; the directories of `shared` ones are other programs' as well, and stay open;
+    `shown` are readable files within them; `absent` must not come to be.
     """
 
     hidden: dict[str, Path]
     optional: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
     shown: tuple[Path, ...] = ()
     sealed: tuple[Path, ...] = ()
     absent: dict[str, Path] = field(default_factory=dict)
@@ -83,7 +85,8 @@ def _outermost(directories: Iterable[Path]) -> tuple[Path, ...]:
 
 def _sealable(protected: Protected, hidden: dict[str, Path], ground: Ground) -> tuple[Path, ...]:
     """The directories that hold what is protected, and those of the program, unless the command works in them."""
-    wanted = [*(path.resolve().parent for path in hidden.values()), *(path.resolve() for path in protected.sealed)]
+    ours = (path for what, path in hidden.items() if what not in protected.shared)
+    wanted = [*(path.resolve().parent for path in ours), *(path.resolve() for path in protected.sealed)]
     held = [path for path in wanted if path.is_dir() and not any(one.is_relative_to(path) for one in ground.all)]
     return tuple(dict.fromkeys(held))
 
