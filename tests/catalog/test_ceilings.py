@@ -91,4 +91,4 @@ def test_nothing_destructive_fits(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "local-dev"])
 def test_nothing_reserved_fits_below_a_developers_own_machine(name: str) -> None:
     reserved = {effect.id for effect in _fitting(name) if effect.reserved}
-    assert reserved == ({"web/mint-token-pypi"} if name == "release" else set())
+    assert reserved == ({"web/mint-token-nuget", "web/mint-token-pypi"} if name == "release" else set())

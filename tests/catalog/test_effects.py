@@ -122,8 +122,8 @@ def test_tenants_are_bound_by_every_shape_of_their_effect() -> None:
 
 
 def _specificity(effect: Effect, shape: Shape) -> Hashable:
-    """What orders two matches before risk and id do, and the last label of the host, without which they never meet."""
-    return entry_of(effect, shape).rank[:3], shape.host.labels[-1]
+    """What orders two matches before risk and id do, and the last labels of the host, without which they never meet."""
+    return entry_of(effect, shape).rank[:3], shape.host.labels[-2:]
 
 
 def test_no_request_is_two_risks_at_the_same_specificity() -> None:
