@@ -20,6 +20,8 @@ from origin.plays import echo
 from origin.server import Origins
 
 PACKS = sorted((ROOT / "effects").glob("*.toml"))
+# Of a large pack, rows evenly apart; tests/catalog asks all of them, of the same decision and without the wire.
+AT_MOST = 60
 SITES = {name: [f"{name}.example:443"] for name in ("jira", "kubernetes")}
 
 
@@ -58,7 +60,7 @@ class Row:
 def _rows(pack: Path) -> list[Row]:
     tables = tomllib.loads(pack.read_text()).get("example", [])
     rows = [Row.of(table) for table in tables if table["request"].partition(" ")[2].startswith("https://")]
-    return sorted(rows, key=lambda row: row.group)
+    return sorted(rows[:: len(rows) // AT_MOST + 1], key=lambda row: row.group)
 
 
 def _tenants() -> dict[str, set[str]]:
