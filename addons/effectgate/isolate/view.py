@@ -18,7 +18,7 @@ from effectgate.isolate import kernel
 
 RUN = "/run"
 # address, references, protocol, flags, type, state, inode (padded), path
-SOCKET_LINE = re.compile(r"[0-9a-f]+:(?: [0-9A-F]+){5} +[0-9]+ (/.*)")
+SOCKET_LINE = re.compile(r"[0-9a-f]+:(?: [0-9A-F]+){5} +[0-9]+ ([^@].*)")
 TMPFS = kernel.MS_NOSUID | kernel.MS_NODEV
 LOCKED = kernel.ATTR_RDONLY | kernel.ATTR_NOSUID | kernel.ATTR_NODEV
 
@@ -120,12 +120,12 @@ def _empty_run() -> None:
         path.chmod(mode)
 
 
-def listening_sockets(table: str) -> Iterable[Path]:
-    """The sockets bound to paths that `table`, the text of /proc/net/unix, lists and that exist (proc_net(5))."""
+def listening_sockets(table: str, places: Iterable[Path] = ()) -> Iterable[Path]:
+    """The sockets that `table`, the text of /proc/net/unix (proc_net(5)), lists and that exist; relative names in any of `places`."""
     for line in table.splitlines():
         if found := SOCKET_LINE.match(line):
-            with contextlib.suppress(
-                OSError
-            ):  # gone, of another mount namespace, or out of our reach and so of the command's
-                if stat.S_ISSOCK(os.stat(found[1]).st_mode):
-                    yield Path(found[1])
+            for path in [Path(found[1])] if found[1].startswith("/") else [place / found[1] for place in places]:
+                # gone, of another mount namespace, or out of our reach and so of the command's
+                with contextlib.suppress(OSError):
+                    if stat.S_ISSOCK(os.stat(path).st_mode):
+                        yield path
