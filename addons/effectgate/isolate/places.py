@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from effectgate.isolate.errors import IsolationError
-from effectgate.isolate.sockets import known_sockets, lying_sockets
+from effectgate.isolate.sockets import sockets_in_reach
 from effectgate.isolate.view import View, unescaped
 
 # Directories of the root that a command sees other ones of.
@@ -68,7 +68,7 @@ def lay_out(protected: Protected, ground: Ground) -> View:
         layout.require_absent(what, path)
     real = [path.resolve() for path in hidden.values()]
     closed = [*real, *(Path("/", *parts) for parts in REPLACED)]
-    sockets = {path.resolve() for path in (*known_sockets(), *lying_sockets(_outermost(ground.all), closed))}
+    sockets = sockets_in_reach(_outermost(ground.all), closed)
     return View(
         cwd=ground.cwd,
         hidden=tuple(dict.fromkeys([*aliases(real), *aliases(sorted(sockets))])),
