@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 from effectgate.isolate.errors import IsolationError
 from effectgate.isolate.places import Ground, Protected, lay_out
+from effectgate.isolate.sockets import lying_sockets
 from effectgate.isolate.view import View, listening_sockets, unescaped
 
 
@@ -113,8 +116,34 @@ def test_sockets_with_a_path_are_found(tmp_path: Path) -> None:
     place, row = tmp_path / "a b", "0000000000000000: 00000002 00000000 00010000 0001 01"
     head = "Num       RefCount Protocol Flags    Type St Inode Path"
     table = [head, f"{row} 40000 @abstract", f"{row} 40001", f"{row} 40002 /gone", f"{row}     7 {place}"]
-    assert list(listening_sockets("\n".join(table))) == []
+    assert list(listening_sockets("\n".join(table))) == [[], []]
     with socket.socket(socket.AF_UNIX) as sock:
         sock.bind(str(place))
-        assert list(listening_sockets("\n".join(table))) == [place]
-        assert place in listening_sockets(Path("/proc/net/unix").read_text())
+        assert list(listening_sockets("\n".join(table)))[-1] == [place]
+        assert [place] in listening_sockets(Path("/proc/net/unix").read_text())
+
+
+BOUND = {
+    "by a relative name": "s.bind('it')",
+    "then linked": "s.bind('first'); os.link('first', 'it'); os.unlink('first')",
+    "in another network": "os.unshare(os.CLONE_NEWUSER | os.CLONE_NEWNET); s = socket.socket(socket.AF_UNIX); s.bind(os.path.abspath('it'))",
+}
+
+
+@pytest.mark.parametrize("how", BOUND)
+def test_a_socket_where_the_command_works_is_hidden(place: Path, how: str) -> None:
+    script = (
+        f"import os, socket; s = socket.socket(socket.AF_UNIX); {BOUND[how]}; s.listen(); print(flush=True); input()"
+    )
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, cwd=place / "work", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as outside:
+        assert outside.stdout is not None
+        assert outside.stdout.readline() == b"\n"
+        ground = Ground(place / "work", frozenset(), root=False)
+        assert place / "work" / "it" in lay_out(Protected({"state": place / "ours/var"}), ground).hidden
+        outside.kill()
+
+
+def test_more_files_than_can_be_looked_through_are_refused(place: Path) -> None:
+    with pytest.raises(IsolationError, match="more than 2 files"):
+        list(lying_sockets([place], (), 2))

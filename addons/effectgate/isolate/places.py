@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from effectgate.isolate.errors import IsolationError
-from effectgate.isolate.view import View, listening_sockets, unescaped
+from effectgate.isolate.sockets import sockets_in_reach
+from effectgate.isolate.view import View, unescaped
 
 # Directories of the root that a command sees other ones of.
 REPLACED = (("dev",), ("proc",), ("run",), ("sys",))
@@ -66,10 +67,11 @@ def lay_out(protected: Protected, ground: Ground) -> View:
     for what, path in protected.absent.items():
         layout.require_absent(what, path)
     real = [path.resolve() for path in hidden.values()]
-    sockets = listening_sockets(Path("/proc/net/unix").read_text(errors="surrogateescape"))
+    closed = [*real, *(Path("/", *parts) for parts in REPLACED)]
+    sockets = sockets_in_reach(_outermost(ground.all), closed)
     return View(
         cwd=ground.cwd,
-        hidden=tuple(dict.fromkeys([*aliases(real), *(path.resolve() for path in sockets)])),
+        hidden=tuple(dict.fromkeys([*aliases(real), *aliases(sorted(sockets))])),
         shown=tuple(path.resolve() for path in protected.shown if path.is_file()),
         sealed=layout.sealed,
         pinned=tuple(dict.fromkeys(pin for path in [*real, *layout.sealed] for pin in layout.pins(path))),

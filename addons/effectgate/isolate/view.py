@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from effectgate.isolate import kernel
 
 RUN = "/run"
 # address, references, protocol, flags, type, state, inode (padded), path
-SOCKET_LINE = re.compile(r"[0-9a-f]+:(?: [0-9A-F]+){5} +[0-9]+ (/.*)")
+SOCKET_LINE = re.compile(r"[0-9a-f]+:(?: [0-9A-F]+){5} +[0-9]+ ([^@].*)")
 TMPFS = kernel.MS_NOSUID | kernel.MS_NODEV
 LOCKED = kernel.ATTR_RDONLY | kernel.ATTR_NOSUID | kernel.ATTR_NODEV
 
@@ -120,12 +120,20 @@ def _empty_run() -> None:
         path.chmod(mode)
 
 
-def listening_sockets(table: str) -> Iterable[Path]:
-    """The sockets bound to paths that `table`, the text of /proc/net/unix, lists and that exist (proc_net(5))."""
+def listening_sockets(table: str, places: Iterable[Path] = ()) -> Iterator[list[Path]]:
+    """For each socket with a name that `table`, the text of /proc/net/unix (proc_net(5)), lists: the paths at which one lies now.
+
+    Relative names are looked for in each of `places`.
+    """
     for line in table.splitlines():
         if found := SOCKET_LINE.match(line):
-            with contextlib.suppress(
-                OSError
-            ):  # gone, of another mount namespace, or out of our reach and so of the command's
-                if stat.S_ISSOCK(os.stat(found[1]).st_mode):
-                    yield Path(found[1])
+            named = [Path(found[1])] if found[1].startswith("/") else [place / found[1] for place in places]
+            yield [path for path in named if _is_socket(path)]
+
+
+def _is_socket(path: Path) -> bool:
+    # Not where it is gone, of another mount namespace, or out of our reach and so of the command's.
+    try:
+        return stat.S_ISSOCK(os.stat(path).st_mode)
+    except OSError:
+        return False
