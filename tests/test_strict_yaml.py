@@ -39,6 +39,7 @@ BAD = [
     ("a: !!python/object:os.system {}\n", [(1, "", "not valid YAML")]),
     ("a: 1\n---\nb: 2\n", [(2, "", "another document")]),
     ("a: 1\nt: 2026-13-45T00:00:00Z\n", [(2, "", "month")]),
+    ("a: 1:30\nb: 1:30.5\nc: '1:30'\n", [(1, "a", "base 60"), (2, "b", "base 60")]),
     ("a: \0\n", [(0, "", "not valid YAML")]),
     ("[" * 3000, [(0, "", "nested too deeply")]),
 ]

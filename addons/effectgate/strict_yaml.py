@@ -12,6 +12,7 @@ from effectgate.policy.document import Document, KeyPath, key_text, nearest_line
 from effectgate.policy.fault import Fault, FaultsError
 
 _TEXT_TAG = "tag:yaml.org,2002:str"
+_NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 class _Loader(yaml.SafeLoader):
@@ -62,7 +63,10 @@ def _survey(root: Node | None, file: str) -> tuple[dict[KeyPath, int], list[Faul
             faults.append(_fault(file, node, path, "an alias stands for this value", "write the value out"))
             continue
         seen.add(id(node))
-        if isinstance(node, SequenceNode):
+        if isinstance(node, ScalarNode) and node.tag in _NUMBER_TAGS and ":" in node.value:
+            message = f"{node.value} would be read as a number of base 60"
+            faults.append(_fault(file, node, path, message, "write digits alone, or put the text in quotes"))
+        elif isinstance(node, SequenceNode):
             todo += [((*path, index), item) for index, item in enumerate(node.value)]
         elif isinstance(node, MappingNode):
             todo += _entries(node, path, file, lines, faults)
@@ -81,7 +85,7 @@ def _entries(
             continue
         name, line = cast(str, key.value), key.start_mark.line + 1
         if name in first:
-            message = f"the key {name} was already given on line {first[name]}"
+            message = f"the key {key_text((name,))} was already given on line {first[name]}"
             faults.append(_fault(file, key, (*path, name), message, "keep one of the two"))
             continue
         first[name] = lines[(*path, name)] = line

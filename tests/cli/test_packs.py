@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 from cli.conftest import Command
@@ -107,3 +108,34 @@ def test_a_difference_is_told_by_exit_1_and_none_by_0(effectgate: Command, insta
     ran = effectgate("packs", "diff", "effects/notes.toml", "new/notes.toml", "--json")
     assert json.loads(ran.out)["changes"][0]["kind"] == "changed"
     assert effectgate("packs", "diff", "effects", "nowhere").code == 2
+
+
+def test_what_a_pack_says_reaches_no_terminal(effectgate: Command, installation: Path) -> None:
+    pack = installation / "effects" / "notes.toml"
+    good = pack.read_text()
+    pack.write_text(good.replace("version = 1", 'version = 1\n"\\u001b[31m" = 1'))
+    ran = effectgate("packs", "lint")
+    assert (ran.code, ran.out.count("\\u001b[31m")) == (1, 2)
+    assert "\x1b" not in ran.out
+    asked = good.replace('expect = "allow"', 'expect = "deny"').replace("v1/b/notes", "v1/b\\u009b/notes")
+    pack.write_text(asked)
+    ran = effectgate("packs", "test")
+    assert ran.code == 1
+    assert "\x9b" not in ran.out
+    pack.rename(pack.with_name("a\x1b[31m.toml"))
+    for command in ("lint", "test"):
+        ran = effectgate("packs", command)
+        assert ran.code
+        assert "\x1b" not in ran.out + ran.err
+
+
+def test_equal_shapes_and_too_many_are_faults(effectgate: Command, installation: Path) -> None:
+    pack = installation / "effects" / "notes.toml"
+    good = pack.read_text()
+    row = '{ method = "GET", host = "notes.example.com", path = "/v1/{book}/notes" }'
+    pack.write_text(good.replace(row, f"{row}, {row}"))
+    assert "the same shape was already given as http[0]" in effectgate("packs", "lint").out
+    pack.write_text(good.replace(row, ", ".join([row] * 5_000)))
+    started = time.monotonic()
+    assert "5000 shapes are more than the limit of 500" in effectgate("packs", "lint").out
+    assert time.monotonic() - started < 10

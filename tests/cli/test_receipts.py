@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,8 +19,10 @@ from effectgate.app.reading import read_all
 from effectgate.boundary import Caller, EffectBoundary, Outcome
 from effectgate.cli.denials import CANARY
 from effectgate.policy.facts import facts_from_url
+from effectgate.policy.grants_file import RESERVED_NAME
 from effectgate.policy.rulebook import Rulebook
 from effectgate.proxy.canary import PRINCIPAL
+from effectgate.receipts import store_reading
 from effectgate.receipts.evidence import Evidence
 from effectgate.receipts.store_keys import installation_key, publish, signing_key
 from effectgate.receipts.store_limits import Ledger, used_so_far
@@ -136,4 +140,52 @@ def test_denials_are_grouped_by_what_would_admit_them(effectgate: Command, recor
 
 
 def test_the_canary_is_the_proxys() -> None:
-    assert CANARY == PRINCIPAL
+    assert CANARY == PRINCIPAL == RESERVED_NAME
+
+
+def _plant(installation: Path, body: str) -> None:
+    with sqlite3.connect(installation / "var" / "receipts.db") as store:
+        store.execute("UPDATE receipts SET body = ? WHERE seq = 3", (body,))
+    store.close()
+
+
+def test_what_an_agent_wrote_reaches_no_terminal(effectgate: Command, recorded: Path) -> None:
+    _plant(recorded, '{"receipt_id": "feed0000", "kind": "decision", "reason": "\x9b31m \u202e \x7f \U000e0001 ä"}')
+    for option in ((), ("--json",)):
+        ran = effectgate("receipts", "show", "feed0000", *option)
+        assert ran.out.replace("\n", "").isprintable()
+        shown = json.loads(ran.out)
+        receipt = shown[0] if option else shown
+        assert receipt["reason"] == "\x9b31m \u202e \x7f \U000e0001 ä"
+
+
+def test_a_completion_of_a_stranger_is_listed(effectgate: Command, recorded: Path) -> None:
+    for output in ('"text"', "[1]"):
+        _plant(recorded, f'{{"receipt_id": "feed0000", "kind": "completion", "output": {output}}}')
+        assert effectgate("receipts", "list").code == 0
+
+
+def test_an_allow_of_a_stranger_is_shown(effectgate: Command, recorded: Path) -> None:
+    for decision in ("", ', "decision_id": [1]'):
+        _plant(recorded, f'{{"receipt_id": "feed0000", "kind": "decision", "verdict": "ALLOW"{decision}}}')
+        assert effectgate("receipts", "show", "feed0000").code == 0
+
+
+def test_an_anchor_has_the_heads_that_were_verified(
+    effectgate: Command, recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the check and the writing somebody alters the file."""
+    opened = store_reading.reading
+    effectgate("receipts", "verify", "--write-anchor", "before.json")
+
+    @contextlib.contextmanager
+    def altered(path: Path) -> Iterator[store_reading.StoreReader]:
+        with opened(path) as reader:
+            yield reader
+        with sqlite3.connect(path) as store:
+            store.execute("DELETE FROM heads")
+        store.close()
+
+    monkeypatch.setattr(store_reading, "reading", altered)
+    assert effectgate("receipts", "verify", "--write-anchor", "after.json").code == 0
+    assert Path("after.json").read_text() == Path("before.json").read_text()

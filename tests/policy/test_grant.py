@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from library import effect, library
 
+from effectgate.policy.document import Document
 from effectgate.policy.fault import Fault, FaultsError
 from effectgate.policy.grant import Grant, GrantEntry, UnknownEffectError, grant_of_ids
 from effectgate.policy.granting import grants_of
@@ -347,3 +348,18 @@ def test_a_grant_never_exceeds_its_ceiling(levels: tuple[Level, ...], risk: Risk
     assert all(LIBRARY.catalog.effects[held].risk <= risk for held in grant.entries)
     assert {*grant.entries, *(item.effect for item in grant.cannot)} == {f"demo/{name}" for name in names}
     assert not {*grant.entries} & {item.effect for item in grant.cannot}
+
+
+def test_the_name_of_the_proxys_own_requests_is_reserved() -> None:
+    (fault,) = faults(agent("    effects: [demo/read]\n", name="effectgate-canary"))
+    assert (fault.key, fault.fix) == ("agents[0].name", "choose another name")
+
+
+def test_equal_entries_and_too_many_are_faults() -> None:
+    (fault,) = faults(agent("    effects: [demo/read, {effect: demo/read}]\n"))
+    assert (fault.key, fault.message) == ("agents[0].effects[1]", "the same entry was already given on line 4")
+    value = {"version": 1, "agents": [{"name": "ci", "effects": ["demo/read"] * 100_000}]}
+    started = time.monotonic()
+    with pytest.raises(FaultsError, match="100000 entries are more than the limit of 5000"):
+        grants_of(Document("grants.yaml", value, lambda path: 1), LIBRARY.catalog, LIBRARY.ceilings, NOW)
+    assert time.monotonic() - started < 5

@@ -15,6 +15,7 @@ from effectgate.receipts.canonical import canonical
 from effectgate.receipts.drafts import completion
 from effectgate.receipts.head import head_of, read_head
 from effectgate.receipts.record import Place, Sealed, seal
+from effectgate.receipts.store import StoreError
 from effectgate.receipts.store_keys import publish
 from effectgate.receipts.store_reading import reading, verify_file
 from effectgate.receipts.store_sqlite import SqliteStore
@@ -281,3 +282,20 @@ def test_canonical_rows_only(tmp_path: Path, trust: Path) -> None:
     store.commit()
     store.close()
     assert [fault.kind for fault in verify_file(file, trust).faults] == ["edit"]
+
+
+@pytest.mark.parametrize("table", ["receipts", "heads"])
+def test_a_view_is_no_table(tmp_path: Path, table: str) -> None:
+    """It could answer without end; this one ends, so that the test does where the view is read."""
+    file = tmp_path / "receipts.db"
+    with sqlite3.connect(file) as store:
+        store.execute("CREATE TABLE receipts(seq, body)")
+        store.execute("CREATE TABLE heads(writer, head)")
+        store.execute(f"DROP TABLE {table}")
+        store.execute(
+            f"CREATE VIEW {table} AS WITH RECURSIVE n(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < 9) "
+            "SELECT seq, '{}' AS body, '{}' AS head, seq AS writer FROM n"
+        )
+    store.close()
+    with pytest.raises(StoreError, match=f"{table} is no table"):
+        verify_file(file)

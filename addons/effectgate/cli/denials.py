@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from effectgate.cli.output import ConfigOption, JsonOption, print_json, printable
+from effectgate.cli.output import ConfigOption, JsonOption, json_text, print_json, printable
 
 if TYPE_CHECKING:
     from effectgate.receipts.denials import DenialGroup
@@ -98,12 +97,12 @@ def _json(group: DenialGroup) -> dict[str, object]:
 
 def _print(group: DenialGroup, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(_json(group), ensure_ascii=False), flush=True)
+        print(json_text(_json(group)), flush=True)
         return
     effects = " with ".join(group.effects) if group.effects else WITHOUT_EFFECT.get(group.reason_code, "no effect")
     risk = f" ({group.risk})" if group.risk else ""
     times = f"{group.count} time{'' if group.count == 1 else 's'}"
-    print(f"{group.last}  {group.principal}  {group.reason_code}  {effects}{risk}  {times}")
+    print(printable(f"{group.last}  {group.principal}  {group.reason_code}  {effects}{risk}  {times}"))
     for request, count in group.requests.most_common(5):
         print(f"    {count:>5}  {printable(request)}")
     if len(group.requests) > 5:

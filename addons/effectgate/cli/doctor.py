@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import typer
 
-from effectgate.cli.output import NO, ConfigOption, JsonOption, print_json
+from effectgate.cli.output import NO, ConfigOption, JsonOption, print_json, printable
 
 
 def register(app: typer.Typer) -> None:
@@ -25,5 +25,5 @@ def doctor(as_json: JsonOption = False, config: ConfigOption = None) -> int:
     else:
         for finding in findings:
             fix = f"; {finding.fix}" if finding.fix else ""
-            print(f"{finding.level:<8} {finding.subject:<9} {finding.message}{fix}")
+            print(printable(f"{finding.level:<8} {finding.subject:<9} {finding.message}{fix}"))
     return NO if any(finding.level == "problem" for finding in findings) else 0

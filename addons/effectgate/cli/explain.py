@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from effectgate.cli.catalogue import Catalogue, PacksOption, SiteOption, open_catalogue, read_argument, read_ids
-from effectgate.cli.output import NO, CommandError, ConfigOption, JsonOption, print_json, printable
+from effectgate.cli.output import NO, CommandError, ConfigOption, JsonOption, json_text, print_json, printable
 
 if TYPE_CHECKING:
     from effectgate.explanation import Explainer, Question
@@ -100,5 +100,5 @@ def _batch(explainer: Explainer, catalogue: Catalogue, default: Grant) -> int:
             verdict = explainer.explain(question, grants[question.effects], now)
         except (QuestionError, CommandError) as error:
             verdict = invalid(str(error))
-        sys.stdout.write(json.dumps(verdict_json(verdict), ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(verdict_json(verdict)) + "\n")
     return 0

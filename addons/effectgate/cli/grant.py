@@ -69,7 +69,7 @@ def check(
 def _print(grant: Grant, catalog: Catalog) -> None:
     from effectgate.grant_view import limits_text, risk_text, scope_text
 
-    print(f"{grant.principal}  (ceiling {grant.ceiling.name}: {printable(grant.ceiling.title)})")
+    print(f"{grant.principal}  (ceiling {printable(grant.ceiling.name)}: {printable(grant.ceiling.title)})")
     if grant.goal:
         print(f"  Goal: {printable(grant.goal)}")
     print("  Can:")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from effectgate.policy.fault import printable as printable
+
 if TYPE_CHECKING:
     from effectgate.policy.fault import Fault
 
@@ -31,14 +33,20 @@ class CommandError(Exception):
 def complain(*lines: str, code: int = USAGE) -> int:
     """Write each line to stderr; returns the exit code."""
     for line in lines:
-        print(f"effectgate: {line}", file=sys.stderr)
+        print(f"effectgate: {printable(line)}", file=sys.stderr)
     return code
 
 
 def print_json(value: object) -> None:
     """One JSON document on stdout."""
     escaped = sys.stdout.encoding.lower() != "utf-8"
-    print(json.dumps(value, indent=2, ensure_ascii=escaped, default=str))
+    print(json_text(value, indent=2, escaped=escaped))
+
+
+def json_text(value: object, *, indent: int | None = None, escaped: bool = False) -> str:
+    """JSON whose strings are safe for a terminal; with `escaped` in ASCII alone."""
+    lines = json.dumps(value, indent=indent, ensure_ascii=escaped, default=str).split("\n")
+    return "\n".join("".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line) for line in lines)
 
 
 def fault_json(fault: Fault) -> dict[str, object]:
@@ -73,8 +81,3 @@ def _print_rich(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
     for line in lines:
         table.add_row(*map(Text, line))
     Console().print(table)
-
-
-def printable(text: str) -> str:
-    """Text that may come from a request, safe for a terminal: control and format characters are escaped."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -9,7 +9,7 @@ import typer
 
 from effectgate.cli import packs_diff, packs_import
 from effectgate.cli.catalogue import SiteOption, open_catalogue, open_library, site_names
-from effectgate.cli.output import NO, ConfigOption, JsonOption, fault_json, print_json, print_table
+from effectgate.cli.output import NO, ConfigOption, JsonOption, fault_json, print_json, print_table, printable
 
 if TYPE_CHECKING:
     from effectgate.policy.example import Examiner, Example
@@ -88,7 +88,7 @@ def lint(
         print_json({"faults": list(map(fault_json, faults)), "hazards": list(map(fault_json, hazards))})
     else:
         for finding in (*faults, *hazards):
-            print(finding)
+            print(printable(str(finding)))
         print(f"{len(faults)} faults, {len(hazards)} hazards")
     return NO if faults or (strict and hazards) else 0
 
@@ -115,7 +115,9 @@ def ask_examples(
     else:
         for row in wrong:
             print(
-                f"{row['file']}:{row['line']}: {row['request']}: expected {row['expected']}, answered {row['answered']}"
+                printable(
+                    f"{row['file']}:{row['line']}: {row['request']}: expected {row['expected']}, answered {row['answered']}"
+                )
             )
         print(f"{len(rows)} rows, {len(wrong)} wrong")
     return NO if wrong else 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from effectgate.cli.output import NO, CommandError, ConfigOption, JsonOption, print_json, print_table
+from effectgate.cli.output import NO, CommandError, ConfigOption, JsonOption, print_json, print_table, printable
 
 if TYPE_CHECKING:
     from effectgate.config import Settings
@@ -46,7 +46,7 @@ def _row(receipt: dict[str, Any]) -> tuple[object, ...]:
     why = receipt.get("reason_code") or policy.get("effect") or receipt.get("kind")
     request = f"{args.get('method', '')} {args.get('host', '')}{args.get('path', '')}".strip()
     if receipt.get("kind") == "completion":
-        request = _ending(receipt.get("output") or {})
+        request = _ending(output if isinstance(output := receipt.get("output"), dict) else {})
     agent = args.get("principal") or receipt.get("principal", "")
     return receipt.get("timestamp"), receipt.get("receipt_id"), agent, receipt.get("verdict"), why, request
 
@@ -93,22 +93,22 @@ def verify(
 ) -> int:
     """Check every receipt, signature and chain. Exit 0 intact and trusted, 1 not, 2 usage."""
     from effectgate.config import load_settings
-    from effectgate.receipts.store_reading import reading, verify_file
+    from effectgate.receipts.head import anchor_text
+    from effectgate.receipts.store_reading import verified_heads
 
     settings = load_settings(config)
     path = _store(store, config)
-    report = verify_file(path, trust or _own_trust(settings), anchor)
+    report, heads = verified_heads(path, trust or _own_trust(settings), anchor)
     if write_anchor is not None:
         if not report.intact:
             raise CommandError(f"{path} is not intact, no anchor was written", "run without --write-anchor", code=NO)
-        with reading(path) as reader:
-            write_anchor.write_text(reader.anchor())
+        write_anchor.write_text(anchor_text(heads))
     if as_json:
         faults = [{"kind": fault.kind, "message": fault.message, "row": fault.seq} for fault in report.faults]
         summary = {"intact": report.intact, "trusted": report.trusted, "anchored": report.anchored}
         print_json({**summary, "receipts": report.receipts, "chains": report.chains, "faults": faults})
     else:
-        print("\n".join(report.lines()))
+        print("\n".join(map(printable, report.lines())))
     return report.exit_code
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from effectgate.cli.denials import CANARY
 from effectgate.cli.output import NO, CommandError, ConfigOption, JsonOption, complain, print_json
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def _check_name(name: str) -> None:
         raise CommandError(
             f"{name!r} is not the name of an agent", "write letters, digits, `.`, `_` and `-`, at most 64"
         )
+    if name == CANARY:
+        raise CommandError(f"{name} is the name of the proxy's own requests", "choose another name")
 
 
 def _seconds(text: str) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from effectgate.policy.fault import Fault
+from effectgate.policy.fault import Fault, printable
 
 KeyPath = tuple[str | int, ...]
 
@@ -20,7 +21,7 @@ def key_text(path: KeyPath) -> str:
         if isinstance(part, int):
             out += f"[{part}]"
             continue
-        spelt = part if _BARE.fullmatch(part) else f'"{part}"'
+        spelt = part if _BARE.fullmatch(part) else printable(json.dumps(part, ensure_ascii=False))
         out += f".{spelt}" if out else spelt
     return out
 

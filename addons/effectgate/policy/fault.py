@@ -6,6 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 
+def printable(text: str) -> str:
+    """Text that may come from a request or a file, safe for a terminal: control and format characters are escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
 class PatternError(ValueError):
     """A host, path or value pattern that cannot be accepted. `message` says what is wrong, `fix` what to write."""
 
@@ -33,7 +38,7 @@ class Fault:
         place = f"{self.file}:{self.line}" if self.line else self.file
         key = f" {self.key}:" if self.key else ""
         kind = f" [{self.hazard}]" if self.hazard else ""
-        return f"{place}:{key}{kind} {self.message}; fix: {self.fix}"
+        return printable(f"{place}:{key}{kind} {self.message}; fix: {self.fix}")
 
 
 class FaultsError(Exception):

@@ -11,6 +11,9 @@ from effectgate.policy.fault import Fault, FaultsError
 from effectgate.policy.grants_file import DEFAULT_CEILING, AgentTable, EntryTable, GrantsTable
 from effectgate.policy.schema import read_table
 
+# How many entries one agent may have: far more than any catalogue has effects, and few enough to load at once.
+MAX_ENTRIES = 5_000
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntryDraft:
@@ -59,13 +62,27 @@ def _list(table: object, key: str) -> list[object]:
 
 def _entries(document: Document, path: KeyPath, rows: list[object], faults: list[Fault]) -> tuple[EntryDraft, ...]:
     out: list[EntryDraft] = []
+    first: dict[str, KeyPath] = {}
+    if len(rows) > MAX_ENTRIES:
+        message = f"{len(rows)} entries are more than the limit of {MAX_ENTRIES} for one agent"
+        faults.append(document.fault(path, message, "share them out among several agents"))
+        return ()
     for index, row in enumerate(rows):
         entry, found = read_table(EntryTable, document, row, (*path, index))
         faults += found
         if entry is not None:
+            same = first.setdefault(_spelt(entry), (*path, index))
+            if same != (*path, index):
+                message = f"the same entry was already given on line {document.line_of(same)}"
+                faults.append(document.fault((*path, index), message, "remove one of the two"))
             where = row.get("where") if isinstance(row, dict) else None
             out.append(EntryDraft((*path, index), entry, frozenset(where if isinstance(where, dict) else ())))
     return tuple(out)
+
+
+def _spelt(entry: EntryTable) -> str:
+    """The same text for the same entry."""
+    return repr((entry.effect, sorted(entry.where.items(), key=lambda item: item[0]), entry.credential, entry.sealed))
 
 
 def _repeated(document: Document, agents: list[AgentDraft]) -> Iterator[Fault]:

@@ -21,6 +21,9 @@ DEFAULT_CEILING = "read-only"
 # The largest integer that every reader of a receipt's JSON has exactly (RFC 8785, RFC 7493 section 2.2).
 MAX_LIMIT = 2**53 - 1
 
+# The principal of the proxy's own request at every start (proxy.canary); its refusals are shown to nobody.
+RESERVED_NAME = "effectgate-canary"
+
 _AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HASH = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
@@ -30,6 +33,8 @@ def _agent(text: str) -> str:
         raise PatternError(
             f"{text!r} is not the name of an agent", "write letters, digits, `.`, `_` and `-`, at most 64"
         )
+    if text == RESERVED_NAME:
+        raise PatternError(f"{text} is the name of the proxy's own requests", "choose another name")
     return text
 
 

@@ -15,7 +15,7 @@ from effectgate.policy.fault import Fault
 from effectgate.policy.host import HostPattern
 from effectgate.policy.pack_draft import EffectDraft, PackDraft, RawTable, read_draft
 from effectgate.policy.pack_file import ExampleTable, LowersTable, MatchesTable, ShapeTable
-from effectgate.policy.pack_rules import bound_names, effect_faults
+from effectgate.policy.pack_rules import bound_names, count_faults, effect_faults
 from effectgate.policy.path import PathPattern
 from effectgate.policy.site import Sites
 from effectgate.policy.value import ValuePattern
@@ -54,6 +54,8 @@ class Pack:
 
 def read_pack(document: Document, name: str, sites: Sites) -> tuple[Pack | None, list[Fault]]:
     """The pack that the file `name`.toml holds, or every fault in it that needs no other pack to be seen."""
+    if too_many := list(count_faults(document)):
+        return None, too_many
     draft, faults = read_draft(document)
     faults += _head_faults(document, draft, name)
     for effect in draft.effects:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import cast
 
 from effectgate.policy.document import Document, KeyPath
 from effectgate.policy.fault import Fault
@@ -18,6 +20,27 @@ Found = Iterator[tuple[KeyPath, str, str]]
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Risk -> the methods that need no `because`; other risks need none.
 PLAIN_METHODS = {Risk.READ: _SAFE, Risk.WRITE_LOCAL: _SAFE | {"PUT", "POST"}}
+
+# How many rows `matches.http` of one effect may have, and all effects of one pack together: checks between shapes take their square.
+MAX_SHAPES = 500
+MAX_PACK_SHAPES = 3_000
+
+
+def count_faults(document: Document) -> Iterator[Fault]:
+    """What is too much to be read at all; before anything else looks at the file."""
+    total = 0
+    effects = document.value.get("effect") if isinstance(document.value, dict) else None
+    for index, effect in enumerate(effects if isinstance(effects, list) else ()):
+        matches = effect.get("matches") if isinstance(effect, dict) else None
+        rows = matches.get("http") if isinstance(matches, dict) else None
+        count = len(rows) if isinstance(rows, list) else 0
+        total += count
+        if count > MAX_SHAPES:
+            message = f"{count} shapes are more than the limit of {MAX_SHAPES} for one effect"
+            yield document.fault(("effect", index, "matches", "http"), message, "share them out among several effects")
+    if total > MAX_PACK_SHAPES:
+        message = f"{total} shapes are more than the limit of {MAX_PACK_SHAPES} for one pack"
+        yield document.fault(("effect",), message, "share them out among several packs")
 
 
 def effect_faults(document: Document, draft: EffectDraft) -> Iterator[Fault]:
@@ -55,6 +78,15 @@ def _network(draft: EffectDraft) -> Found:
     for table, key in (("lowers", "hosts"), ("matches", "http")):
         if draft.written(table, key):
             yield (*draft.path, table, key), "the effect reaches hosts and lists no operation that can", fix
+
+
+def _repeated_shapes(draft: EffectDraft) -> Found:
+    first: dict[str, int] = {}
+    matches = cast(Mapping[str, list[object]], draft.raw.get("matches"))
+    for row, _ in draft.shapes:
+        before = first.setdefault(json.dumps(matches["http"][row], sort_keys=True, default=str), row)
+        if before != row:
+            yield draft.shape_path(row), f"the same shape was already given as http[{before}]", "remove one of the two"
 
 
 def _shape_keys(draft: EffectDraft) -> Found:
@@ -157,6 +189,7 @@ def _tool_parameters(draft: EffectDraft) -> Found:
 _RULES: tuple[Callable[[EffectDraft], Found], ...] = (
     _operations,
     _network,
+    _repeated_shapes,
     _shape_keys,
     _hosts,
     _sinks,

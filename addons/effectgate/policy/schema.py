@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from effectgate.policy.document import Document, KeyPath
+from effectgate.policy.document import Document, KeyPath, key_text
 from effectgate.policy.fault import Fault, PatternError
 
 # What pydantic calls a wrong type -> (what was wanted, how to write it).
@@ -103,7 +103,10 @@ def _words(model: type[Table], loc: KeyPath, detail: ErrorDetails) -> tuple[str,
 
 def _unknown_key(key: str, known: tuple[str, ...]) -> tuple[str, str]:
     meant = near(key, known)
-    return f"unknown key {key}", f"write {meant}" if meant else f"remove it; the keys here are {', '.join(known)}"
+    return (
+        f"unknown key {key_text((key,))}",
+        f"write {meant}" if meant else f"remove it; the keys here are {', '.join(known)}",
+    )
 
 
 def _not_one_of(given: object, expected: str) -> tuple[str, str]:

@@ -104,11 +104,27 @@ def open_for_reading(path: Path, *, busy_seconds: float = 5.0) -> sqlite3.Connec
     except sqlite3.Error as fault:
         raise StoreError(f"{path} cannot be opened: {fault}") from fault
     try:
+        require_tables(connection, path)
         connection.execute("SELECT 1 FROM receipts LIMIT 1")
+    except StoreError:
+        connection.close()
+        raise
     except sqlite3.Error as fault:
         connection.close()
         raise StoreError(f"{path} is not a readable receipts store: {fault}") from fault
     return connection
+
+
+def require_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise StoreError where a view or a virtual table stands for what is read: its rows may be computed, without end."""
+    try:
+        found = connection.execute(
+            "SELECT name FROM sqlite_master WHERE lower(name) IN ('receipts', 'heads') AND (type <> 'table' OR rootpage = 0)"
+        ).fetchone()
+    except sqlite3.Error as fault:
+        raise StoreError(f"{path} is not a readable receipts store: {fault}") from fault
+    if found is not None:
+        raise StoreError(f"{path}: {found[0]} is no table; name a store file that effectgate wrote")
 
 
 def holds_receipts(path: Path) -> bool:

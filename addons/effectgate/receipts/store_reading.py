@@ -12,7 +12,7 @@ from typing import Any
 
 from effectgate.receipts.head import Head, HeadError, anchor_text, read_anchor, read_head
 from effectgate.receipts.store import StoreError
-from effectgate.receipts.store_file import open_for_reading
+from effectgate.receipts.store_file import open_for_reading, require_tables
 from effectgate.receipts.store_keys import read_trust
 from effectgate.receipts.verify import Report, verify
 
@@ -52,12 +52,16 @@ class StoreReader:
     def find(self, prefix: str) -> list[Receipt]:
         """Receipts whose id begins with `prefix`, and the completions of those that were ALLOWs; a scan of the file."""
         found = [receipt for _, receipt in self.receipts() if str(receipt.get("receipt_id")).startswith(prefix)]
-        decisions = {receipt["decision_id"] for receipt in found if receipt.get("verdict") == "ALLOW"}
+        decisions = {str(receipt.get("decision_id")) for receipt in found if receipt.get("verdict") == "ALLOW"}
         if not decisions:
             return found
         return [
             *found,
-            *(r for _, r in self.receipts() if r.get("kind") == "completion" and r.get("decision_id") in decisions),
+            *(
+                r
+                for _, r in self.receipts()
+                if r.get("kind") == "completion" and str(r.get("decision_id")) in decisions
+            ),
         ]
 
     def heads(self) -> tuple[Head, ...]:
@@ -89,6 +93,7 @@ def reading(path: Path) -> Iterator[StoreReader]:
     connection = open_for_reading(path)
     try:
         connection.execute("BEGIN")
+        require_tables(connection, path)  # in the snapshot that is read
         yield StoreReader(path, connection)
     finally:
         connection.close()
@@ -99,10 +104,18 @@ def verify_file(path: Path, trust: Path | None = None, anchor: Path | None = Non
 
     Raises StoreError, TrustError, HeadError for files that cannot be read at all.
     """
+    return verified_heads(path, trust, anchor)[0]
+
+
+def verified_heads(
+    path: Path, trust: Path | None = None, anchor: Path | None = None
+) -> tuple[Report, tuple[Head, ...]]:
+    """The same, and the very heads that were verified, one for each writer: those that an anchor may keep."""
     keys = read_trust(trust) if trust is not None else None
     anchors = _read_anchor(anchor) if anchor is not None else ()
     with reading(path) as store:
-        return verify(store.rows(), store.heads(), keys, anchors)
+        heads = tuple({head.writer: head for head in store.heads()}.values())
+        return verify(store.rows(), heads, keys, anchors), heads
 
 
 def _read_anchor(path: Path) -> tuple[Head, ...]:
