@@ -1,6 +1,7 @@
 """Unix sockets outside that a command could reach by a path: what the kernel lists, and what lies where the command works.
 
-The kernel lists the name of the bind only: a socket may have been linked elsewhere since. Where one lies no longer at its name, all places are searched.
+The kernel lists the name of the bind only: a socket may have been linked elsewhere since. Where one lies no longer at its name, all
+places are searched.
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Risk -> the methods that need no `because`; other risks need none.
 PLAIN_METHODS = {Risk.READ: _SAFE, Risk.WRITE_LOCAL: _SAFE | {"PUT", "POST"}}
 
-# How many rows `matches.http` of one effect may have, and all effects of one pack together: checks between shapes take their square.
+# How many rows `matches.http` of one effect may have: checks between them take their square; and all effects of one pack together.
 MAX_SHAPES = 500
-MAX_PACK_SHAPES = 3_000
+MAX_PACK_SHAPES = 50_000
 
 
 def count_faults(document: Document) -> Iterator[Fault]:
