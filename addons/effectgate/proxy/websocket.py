@@ -99,17 +99,23 @@ class BoundedWebsocketLayer(WebsocketLayer):
 
     def relay_messages(self, event: events.Event) -> layer.CommandGenerator[None]:
         """As in the base class, within both limits."""
-        if isinstance(event, events.DataReceived):
-            source = self.client_ws if event.connection == self.context.client else self.server_ws
-            held = sum(map(len, source.frame_buf)) + FRAGMENT_BYTES * len(source.frame_buf)
-            if held + len(event.data) > MESSAGE_BYTES:
-                yield from self._end(CloseReason.MESSAGE_TOO_BIG)
-                return
+        if isinstance(event, events.DataReceived) and self._outgrown(event, len(event.data)):
+            yield from self._end(CloseReason.MESSAGE_TOO_BIG)
+            return
         for command in super().relay_messages(event):
             if not isinstance(command, commands.Log):  # they tell the payloads of pings
                 yield command
-        if self.flow.ticket is not None and self.flow.ticket.error == "budget" and self._handle_event != self.done:
+        if self._handle_event == self.done:
+            return
+        if self.flow.ticket is not None and self.flow.ticket.error == "budget":
             yield from self._end(CloseReason.POLICY_VIOLATION)
+        elif isinstance(event, events.DataReceived) and self._outgrown(event, 0):  # many small fragments at once
+            yield from self._end(CloseReason.MESSAGE_TOO_BIG)
+
+    def _outgrown(self, event: events.DataReceived, size: int) -> bool:
+        source = self.client_ws if event.connection == self.context.client else self.server_ws
+        held = sum(map(len, source.frame_buf)) + FRAGMENT_BYTES * len(source.frame_buf)
+        return held + size > MESSAGE_BYTES
 
     def _end(self, code: CloseReason) -> layer.CommandGenerator[None]:
         for side in (self.client_ws, self.server_ws):
