@@ -57,11 +57,13 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, **ours, **more}
 
 
-def effectgate(*arguments: str, stdin: str | None = None, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run one command of the product to its end; 60 s at most."""
+def effectgate(
+    *arguments: str, stdin: str | None = None, cwd: Path = ROOT, seconds: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run one command of the product to its end, in at most so many seconds."""
     command = [sys.executable, "-m", "effectgate", *arguments]
     return subprocess.run(
-        command, input=stdin, cwd=cwd, env=environment(), capture_output=True, text=True, timeout=60, check=False
+        command, input=stdin, cwd=cwd, env=environment(), capture_output=True, text=True, timeout=seconds, check=False
     )
 
 
