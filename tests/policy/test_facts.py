@@ -255,3 +255,12 @@ def test_facts_to_url_and_back(scheme: str, authority: str, target: bytes) -> No
         return
     again = facts_from_url("GET", url_of(facts))
     assert again == facts
+
+
+@pytest.mark.parametrize("content", [None, b"a=1"])
+def test_a_form_is_refused_for_its_charset_whenever_its_body_comes(content: bytes | None) -> None:
+    """`explain` and the proxy give facts their body at different times."""
+    kind = ("content-type", "application/x-www-form-urlencoded; charset=utf-16")
+    facts = facts_from_url("POST", "https://api.test/", [kind])
+    with pytest.raises(EnvelopeError, match="charset"):
+        facts.with_body(content)

@@ -83,14 +83,8 @@ class RequestFacts:
         """The same request with its body held, of at most `within` bytes; None says that it is there and could not be held."""
         body = Body(True, content, within) if content is None or content else NO_BODY
         facts = dataclasses.replace(self, body=body)
-        if self.media_type == field.FORM and content:
-            facts._check_form()
+        _check_form(facts)
         return facts
-
-    def _check_form(self) -> None:
-        if self.plain_body is None:
-            raise EnvelopeError("The form's Content-Encoding hides its fields; send it plain, or as one gzip member.")
-        field.refuse_method_field(self.plain_body.decode("latin-1"))
 
     def header(self, name: str) -> tuple[str, ...]:
         """Every value of the header (lower-case name), in order."""
@@ -205,15 +199,21 @@ def _assemble(
         segments=segments,
         readings=Readings.of(segments),
     )
-    if body.present:
-        _check_form(facts)
-    return facts.with_body(body.content, body.within) if body.content else facts
+    _check_form(facts)
+    return facts
 
 
 def _check_form(facts: RequestFacts) -> None:
+    if not facts.body.present or facts.media_type != field.FORM:
+        return
     # A form is ASCII (URL Standard, section 5.1). In EBCDIC, UTF-16 or UTF-7 some servers read fields in it that nobody else sees.
-    if facts.media_type == field.FORM and field.recoded(facts.header("content-type")):
+    if field.recoded(facts.header("content-type")):
         raise EnvelopeError("The form is said to be in a charset in which its fields cannot be read; send it in UTF-8.")
+    if not facts.body.content:
+        return
+    if facts.plain_body is None:
+        raise EnvelopeError("The form's Content-Encoding hides its fields; send it plain, or as one gzip member.")
+    field.refuse_method_field(facts.plain_body.decode("latin-1"))
 
 
 def _method(raw: bytes) -> str:
