@@ -170,3 +170,10 @@ zipped = partial(gzip.compress, mtime=0)
 )
 def test_content_codings(content: bytes, codings: list[str], within: int, plain: bytes | None) -> None:
     assert decoded(content, codings, within) == plain
+
+
+@pytest.mark.parametrize(
+    ("values", "covered"), [([], False), (["identity"], False), (["gzip"], True), (["", "br"], True)]
+)
+def test_content_encoding(values: list[str], covered: bool) -> None:
+    assert (decoded(BODY, values, 64) != BODY) is covered

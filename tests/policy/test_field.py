@@ -129,13 +129,6 @@ def test_media_type(values: list[str], kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "covered"), [([], False), (["identity"], False), (["gzip"], True), (["", "br"], True)]
-)
-def test_content_encoding(values: list[str], covered: bool) -> None:
-    assert field.encoded(values) is covered
-
-
-@pytest.mark.parametrize(
     ("text", "name", "exact", "folded"),
     [
         ("a=1", "a", {"1"}, {"1"}),

@@ -182,11 +182,6 @@ def recoded(values: Iterable[str]) -> bool:
     return any(charset not in _ASCII_CHARSETS for charset in charsets)
 
 
-def encoded(values: Iterable[str]) -> bool:
-    """Whether a Content-Encoding other than identity covers the body."""
-    return any(value.strip().lower() not in ("", "identity") for value in values)
-
-
 def table(text: str) -> Table | None:
     """The table of a query or form, decoded once, `+` a space; None where an escape is bad or not UTF-8."""
     if not text:
