@@ -130,6 +130,9 @@ def _judge(case: Case, expect: Expectation, answer: Reply, outcome: Outcome) -> 
 
 def _judge_refusal(case: Case, expect: Expectation, answer: Reply, said: dict[str, object], outcome: Outcome) -> None:
     left = case.leaves(expect)
+    if not answer.body and answer.headers.get("content-length") != "0":  # the answer to a HEAD
+        names = {"reason_code": "x-effectgate-reason", "receipt_id": "x-effectgate-receipt"}
+        said = {key: answer.headers.get(name) for key, name in names.items()}
     reason, receipt = str(said.get("reason_code")), str(said.get("receipt_id") or "")
     outcome.check(reason == expect.reason, f"reason_code {reason}, not {expect.reason}: {said.get('reason')}")
     outcome.check(expect.says in str(said.get("reason")), f"the reason is {said.get('reason')!r}")

@@ -142,6 +142,19 @@ def test_100_for_an_allowed_request(proxy: Make, origin: MakeOrigin) -> None:
     assert b"expect" not in there.requests[0][0].lower()
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_no_100_for_http_1_0(proxy: Make, origin: MakeOrigin, held: bool) -> None:
+    """RFC 9110 section 10.1.1."""
+    there = origin()
+    gate = proxy({("allowed.test", 443): there})
+    gate.boundary.inspect = lambda facts: 100 if held else 0
+    with gate.tunnel("allowed.test:443") as wire:
+        wire.send("PUT /up HTTP/1.0\r\nHost: allowed.test\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc")
+        assert wire.reply().status == 200
+    assert there.requests[0][1] == b"abc"
+    assert b"expect" not in there.requests[0][0].lower()
+
+
 def test_the_proxy_says_how_it_is_used(denied: tuple[Proxy, Origin]) -> None:
     gate, there = denied
     with gate.wire() as wire:

@@ -66,6 +66,16 @@ BAD_HANDSHAKES = {
     "version 8": f"Sec-WebSocket-Version: 8\r\nSec-WebSocket-Key: {KEY}\r\n",
     "two versions": f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Version: 8\r\nSec-WebSocket-Key: {KEY}\r\n",
 }
+NO_HANDSHAKES = {
+    "POST": "POST /echo HTTP/1.1\r\nConnection: Upgrade\r\n",
+    "DELETE": "DELETE /echo HTTP/1.1\r\nConnection: Upgrade\r\n",
+    "HEAD": "HEAD /echo HTTP/1.1\r\nConnection: Upgrade\r\n",
+    "HTTP/1.0": "GET /echo HTTP/1.0\r\nConnection: Upgrade\r\n",
+    "no Connection": "GET /echo HTTP/1.1\r\n",
+    "Connection: close": "GET /echo HTTP/1.1\r\nConnection: close\r\n",
+    "another token": "GET /echo HTTP/1.1\r\nConnection: keep-alive, upgrades\r\n",
+}
+CONNECTIONS = ["upgrade", "keep-alive, Upgrade", "keep-alive,\tUPGRADE", "keep-alive\r\nConnection: Upgrade"]
 SWITCHES = {
     "no accept": "Upgrade: websocket\r\nConnection: Upgrade\r\n",
     "another accept": "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n",
@@ -182,6 +192,31 @@ def test_a_request_that_is_no_handshake(stage: Stage, name: str) -> None:
         answer = wire.reply()
         assert (answer.status, answer.json()["reason_code"]) == (400, "ENVELOPE_INVALID")
     assert origin.received == b""
+
+
+@pytest.mark.parametrize("name", NO_HANDSHAKES)
+def test_an_upgrade_that_is_no_handshake(stage: Stage, name: str) -> None:
+    gate, origin = begin(stage)
+    with gate.tunnel(f"{HOST}:443") as wire:
+        wire.send(
+            f"{NO_HANDSHAKES[name]}Host: {HOST}\r\nUpgrade: websocket\r\n"
+            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n\r\n"
+        )
+        answer = wire.reply(to_head=name == "HEAD")
+        assert (answer.status, answer.headers["x-effectgate-reason"]) == (400, "ENVELOPE_INVALID")
+    assert origin.received == b""
+
+
+@pytest.mark.parametrize("value", CONNECTIONS)
+def test_connection_may_name_upgrade_among_others(stage: Stage, value: str) -> None:
+    gate, _ = begin(stage)
+    with gate.tunnel(f"{HOST}:443") as wire:
+        wire.send(
+            f"GET /echo HTTP/1.1\r\nHost: {HOST}\r\nConnection: {value}\r\nUpgrade: websocket\r\n"
+            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n\r\n"
+        )
+        assert wire.reply().status == 101
+    ended(gate)
 
 
 @pytest.mark.parametrize("name", SWITCHES)

@@ -32,6 +32,16 @@ def frame(payload: bytes, *, masked: bool, opcode: int = 1, final: bool = True) 
     return first + bytes([mask | 127]) + len(payload).to_bytes(8) + key + payload
 
 
+def heard(received: bytes) -> list[tuple[int, bytes]]:
+    """Opcode and payload of each whole frame (shorter than 126 bytes) behind a handshake; a proxy masks what it relays."""
+    rest, frames = received.partition(b"\r\n\r\n")[2], []
+    while len(rest) >= 6 and len(rest) >= 6 + (rest[1] & 0x7F):
+        end = 6 + (rest[1] & 0x7F)
+        frames.append((rest[0] & 0xF, bytes(byte ^ rest[2 + at % 4] for at, byte in enumerate(rest[6:end]))))
+        rest = rest[end:]
+    return frames
+
+
 def websocket_origin(exchange: Exchange) -> None:
     """Accepts the handshake and says `hi` to whatever comes."""
     head = exchange.head()

@@ -75,14 +75,8 @@ class Completion:
         assert flow.websocket is not None
         message = flow.websocket.messages[-1]
         flow.websocket.messages.clear()
-        ticket = flow.ticket
-        if ticket is None or ticket.error:
+        if flow.ticket is None or not flow.ticket.passes(message.content, up=message.from_client):
             message.drop()
-        elif message.from_client and ticket.exhausted_by(len(message.content)):
-            ticket.error = "budget"
-            message.drop()
-        else:
-            (ticket.sent if message.from_client else ticket.received)(message.content)
 
     def websocket_end(self, flow: AgentFlow) -> None:
         """The conversation is over."""

@@ -120,6 +120,9 @@ class GatedStream(PatientStream):
         return False
 
     def _take_stance(self) -> layer.CommandGenerator[bool]:
+        if self.flow.request.http_version == "HTTP/1.0" and self._expects():
+            # RFC 9110 section 10.1.1: it is ignored. Such a client would take 100 for the answer.
+            self.flow.request.headers.pop("expect")
         match self.flow.stance:
             case Admitted():
                 return False
@@ -131,8 +134,11 @@ class GatedStream(PatientStream):
                 yield from self.answer(reply.fault("No decision was made about this request; nothing was sent."))
         return True
 
+    def _expects(self) -> bool:
+        return bool(self.flow.request.headers.get("expect", "").lower() == "100-continue")
+
     def _hold(self) -> layer.CommandGenerator[None]:
-        if self.flow.request.headers.get("expect", "").lower() == "100-continue":
+        if self._expects():
             # What decides is in the body, which this client sends only now.
             go_on = http.Response.make(100, headers=http.Headers())
             go_on.headers.clear()

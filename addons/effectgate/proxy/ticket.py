@@ -95,6 +95,14 @@ class Ticket:
         left = self.answer.upload_left
         return left is not None and self.sent.size + size > left
 
+    def passes(self, content: bytes, *, up: bool) -> bool:
+        """Count and hash what a websocket passes on; False where it may not, for its limit or what has failed before."""
+        if up and not self.error and self.exhausted_by(len(content)):
+            self.error = "budget"
+        if not self.error:
+            (self.sent if up else self.received)(content)
+        return not self.error
+
     def outcome(self, *, aborted: bool) -> Outcome:
         """The account as it stands."""
         return Outcome(
