@@ -110,6 +110,9 @@ def raw(message: Callable[[Question], bytes]) -> Play:
     return lambda question, *, tcp: [message(question)]
 
 
+THREAD = "nameserver"  # of every thread here: what a test counts is the product's
+
+
 class Nameserver:
     """Listens on both transports of one port of `host`; each question is answered in a thread of its own."""
 
@@ -120,7 +123,7 @@ class Nameserver:
         self._stream, self._datagram = _pair(host, port)
         self.address: tuple[str, int] = self._stream.getsockname()
         for target in (self._serve_udp, self._serve_tcp):
-            threading.Thread(target=target, daemon=True).start()
+            threading.Thread(target=target, daemon=True, name=THREAD).start()
 
     def __enter__(self) -> Nameserver:
         return self
@@ -158,7 +161,7 @@ class Nameserver:
                 return
             if not message:  # what a socket that is shut down returns
                 return
-            threading.Thread(target=self._reply_udp, args=(message, peer), daemon=True).start()
+            threading.Thread(target=self._reply_udp, args=(message, peer), daemon=True, name=THREAD).start()
 
     def _reply_udp(self, message: bytes, peer: tuple[str, int]) -> None:
         for answer in self._answers(message, tcp=False):
@@ -173,7 +176,7 @@ class Nameserver:
                 connection, _ = self._stream.accept()
             except OSError:
                 return
-            threading.Thread(target=self._reply_tcp, args=(connection,), daemon=True).start()
+            threading.Thread(target=self._reply_tcp, args=(connection,), daemon=True, name=THREAD).start()
 
     def _reply_tcp(self, connection: socket.socket) -> None:
         with connection, connection.makefile("rb") as reading:
